@@ -1,0 +1,43 @@
+# The whole chain on one screen:
+#
+#   config -> sample -> train -> evaluate -> judge, figure -> ledger -> report, publish
+#
+# Any file under results/<scale>/ is a target; a claim's is results/laptop/verdicts/<claim>.json.
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+
+
+report: f"results/{SCALE}/ledger.rst"
+
+
+include: "workflow/rules/sample.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/claim.smk"
+include: "workflow/rules/ledger.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        f"results/{SCALE}/report.html",
+        f"results/{SCALE}/wandb/verdicts.json",
+
+
+rule measurements:
+    input:
+        ledger_inputs(SCALE),
+        f"results/{SCALE}/ledger.csv",
+
+
+onerror:
+    # What went wrong is visible in the ledger too; a later run replaces it.
+    shell(f"python -m learnability ledger --partial --scale {SCALE}")

@@ -1,0 +1,186 @@
+"""The stack: a whole (lr, weight decay, seed) sweep as one tensor dimension.
+
+Every weight is (R, ...). Replicas never mix: each has its own start, training samples, batch order, rates.
+An epoch runs chunk by chunk, a chunk being as many replicas as fit the cache with all a step touches,
+and all minibatches of the epoch in one chunk before the next, so weights stay in cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from learnability.learners.base import Network
+from learnability.seeding import stream
+from learnability.training.sgd import StackSGD
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One model of the sweep."""
+
+    seed: int
+    lr: float
+    wd: float
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split for S seeds: x (S, n, d+1) with the constant 1, y (S, n, k), probes (S, n, k)."""
+
+    x: Tensor
+    y: Tensor
+    probes: dict[str, Tensor]
+
+    def to(self, device: torch.device, dtype: torch.dtype = torch.float32) -> Split:
+        """The same split elsewhere."""
+        move = {"device": device, "dtype": dtype}
+        probes = {name: probe.to(**move) for name, probe in self.probes.items()}
+        return replace(self, x=self.x.to(**move), y=self.y.to(**move), probes=probes)
+
+
+def grid(seeds: Sequence[int], lrs: Sequence[float], wds: Sequence[float]) -> list[Replica]:
+    """The sweep, rates outermost: replicas that diverge together lie together, and chunks of
+    them can be skipped."""
+    return [Replica(seed, lr, wd) for lr in sorted(lrs) for wd in sorted(wds) for seed in seeds]
+
+
+def chunk_rows(count: int, bytes_each: int, cache_bytes: float) -> list[slice]:
+    """``count`` replicas in equal chunks whose working sets fit ``cache_bytes`` (at least one)."""
+    most = max(1, int(cache_bytes // bytes_each))
+    size = math.ceil(count / math.ceil(count / most))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+class Stack(nn.Module):
+    """R replicas of one network, with what is needed to run and evaluate them."""
+
+    def __init__(
+        self,
+        network: Network,
+        replicas: Sequence[Replica],
+        seeds: Sequence[int],
+        batch: int,
+        cache_bytes: float = math.inf,
+        diverged_at: float = math.inf,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        self.network, self.replicas, self.seeds = network, list(replicas), list(seeds)
+        self.batch, self.cache_bytes, self.diverged_at = batch, cache_bytes, diverged_at
+        self.register_buffer("row_of", torch.tensor([self.seeds.index(r.seed) for r in replicas]))
+        self.register_buffer("died", torch.full((len(replicas),), -1))  # epoch, -1: alive
+        starts = {seed: self._start(seed) for seed in dict.fromkeys(r.seed for r in replicas)}
+        for name in next(iter(starts.values())):
+            value = torch.stack([starts[r.seed][name] for r in replicas]).to(dtype)
+            if name in network.trained:
+                self.register_parameter(name, nn.Parameter(value, requires_grad=False))
+            else:
+                self.register_buffer(name, value)
+        self.names = list(next(iter(starts.values())))
+        self._work: dict[tuple[int, int], dict[str, Tensor]] = {}
+
+    def _start(self, seed: int) -> dict[str, Tensor]:
+        network = getattr(self.network, "body", self.network)
+        name = type(network).__module__.rsplit(".", 1)[-1]
+        return self.network.init(stream("init", name, network.width, seed))
+
+    def weights(self, rows: slice = slice(None)) -> dict[str, Tensor]:
+        """Views of the weights of the replicas in ``rows``."""
+        return {name: getattr(self, name)[rows] for name in self.names}
+
+    def optimizer(self, momentum: float, lr_scale: dict[str, float] | None = None) -> StackSGD:
+        """The optimiser with each replica's own rates."""
+        like = next(iter(self.weights().values()))
+        lr = torch.tensor([r.lr for r in self.replicas], dtype=like.dtype, device=like.device)
+        wd = torch.tensor([r.wd for r in self.replicas], dtype=like.dtype, device=like.device)
+        trained = {name: getattr(self, name) for name in self.network.trained}
+        return StackSGD(trained, lr, wd, momentum, lr_scale)
+
+    def chunks(self) -> list[slice]:
+        """Rows of each chunk; on an accelerator the whole stack is one."""
+        on_cpu = self.row_of.device.type == "cpu"
+        cache = self.cache_bytes if on_cpu else math.inf
+        return chunk_rows(len(self.replicas), self.network.working_set(self.batch), cache)
+
+    def order(self, epoch: int, n: int) -> Tensor:
+        """Batch order of every seed in ``epoch``: (S, n) row numbers into the flattened samples."""
+        orders = [torch.randperm(n, generator=stream("order", s, epoch)) for s in self.seeds]
+        offsets = torch.arange(len(self.seeds))[:, None] * n
+        return (torch.stack(orders) + offsets).to(self.row_of.device)
+
+    @torch.no_grad()
+    def run_epoch(self, split: Split, optimizer: StackSGD, epoch: int, factor: float) -> Tensor:
+        """One pass over the samples; returns each replica's mean squared error on the way, (R,)."""
+        n = split.x.shape[1]
+        order = self.order(epoch, n)
+        error = split.x.new_full((len(self.replicas),), math.nan)
+        for rows in self.chunks():
+            if bool((self.died[rows] >= 0).all()):
+                continue
+            error[rows] = self._run_chunk(split, optimizer, rows, order, factor)
+        zero = split.y.square().sum(-1).mean(-1)[self.row_of]  # error of out = 0
+        lost = ~(error <= self.diverged_at * zero) & (self.died < 0)  # NaN counts as lost
+        if bool(lost.any()):
+            self.died[lost] = epoch
+            optimizer.drop_replicas(lost)
+            for name in self.network.trained:
+                getattr(self, name).data[lost] = 0.0
+        return error.masked_fill(self.died >= 0, math.nan)
+
+    def _run_chunk(
+        self, split: Split, optimizer: StackSGD, rows: slice, order: Tensor, factor: float
+    ) -> Tensor:
+        """All minibatches of an epoch for one chunk; returns its mean squared errors."""
+        x_all, y_all = split.x.flatten(0, 1), split.y.flatten(0, 1)
+        weights, buffers = self.weights(rows), optimizer.buffers(rows)
+        rates, momentum = optimizer.rates(rows, factor), optimizer.momentum
+        mine = order[self.row_of[rows]]  # (C, n)
+        count, n = mine.shape
+        total = x_all.new_zeros(count)
+        for start in range(0, n, self.batch):
+            picked = mine[:, start : start + self.batch]
+            work = self._workspace(count, picked.shape[1], x_all)
+            x, y = work["x"], work["y"]
+            torch.index_select(x_all, 0, picked.reshape(-1), out=x)
+            torch.index_select(y_all, 0, picked.reshape(-1), out=y)
+            shape = (count, -1, x.shape[1])
+            residual = self.network.accumulate(
+                weights, x.view(shape), y.view(count, -1, y.shape[1]), buffers, momentum, work
+            )
+            optimizer.apply(weights, buffers, rates)
+            total += torch.linalg.vector_norm(residual, dim=(1, 2)).square_()
+        return total / n
+
+    def _workspace(self, count: int, batch: int, like: Tensor) -> dict[str, Tensor]:
+        """Reused buffers for a chunk and batch of this size (the last ones may be smaller)."""
+        key = (count, batch)
+        if key not in self._work:
+            work = self.network.workspace(count, batch, like)
+            work["x"] = like.new_empty(count * batch, self.network.d + 1)
+            work["y"] = like.new_empty(count * batch, self.network.k)
+            self._work[key] = work
+        return self._work[key]
+
+    @torch.no_grad()
+    def evaluate(self, split: Split, block: int = 1000) -> dict[str, Tensor]:
+        """error = mean ||out - y||^2 and c_s = mean out . s / k for each probe s; each (R,)."""
+        n, k = split.x.shape[1], self.network.k
+        result = {name: [] for name in ("error", *split.probes)}
+        for rows in self.chunks():
+            weights, seeds = self.weights(rows), self.row_of[rows]
+            sums = {name: 0.0 for name in result}
+            for start in range(0, n, block):
+                part = slice(start, start + block)
+                out = self.network.forward(weights, split.x[seeds, part])  # (C, block, k)
+                sums["error"] += (out - split.y[seeds, part]).double().square().sum((1, 2))
+                for name, probe in split.probes.items():
+                    sums[name] += (out * probe[seeds, part]).double().sum((1, 2)) / k
+            for name, value in sums.items():
+                result[name].append(value / n)
+        dead = self.died >= 0
+        return {name: torch.cat(parts).masked_fill(dead, math.nan) for name, parts in result.items()}

@@ -1,0 +1,83 @@
+"""verdicts -> ledger: all claims in one table, as CSV, Markdown and the front page of the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from learnability.artifacts import read_json, write_text
+
+COLUMNS = "claim,paper,statement,verdict,value,low,high,threshold,unit,seeds,scale,note".split(",")
+
+
+def run(verdicts: dict[str, Path], scale: str, outputs: dict[str, Path], missing: dict[str, str]) -> None:
+    """Write ``outputs`` (csv, md, rst); a claim in ``missing`` gets a row that says why it is open."""
+    rows = [_row(read_json(path)) for path in verdicts.values()]
+    rows += [_open_row(claim, scale, why) for claim, why in missing.items()]
+    rows.sort(key=lambda row: row["claim"])
+    write_text(outputs["md"], _markdown(rows))
+    write_text(outputs["rst"], _front_page(rows, scale))
+    write_text(outputs["csv"], _csv(rows))
+
+
+def _row(verdict: dict[str, Any]) -> dict[str, str]:
+    def text(value: Any) -> str:
+        return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    return {column: text(verdict[column]) for column in COLUMNS}
+
+
+def _open_row(claim: str, scale: str, why: str) -> dict[str, str]:
+    from learnability import claims
+
+    module = claims.load(claim)
+    known = {"claim": claim, "paper": module.PAPER, "statement": module.STATEMENT, "unit": module.UNIT}
+    state = {"verdict": "inconclusive", "seeds": "0", "scale": scale, "note": why}
+    return {column: (known | state).get(column, "") for column in COLUMNS}
+
+
+def _csv(rows: list[dict[str, str]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def _cells(row: dict[str, str]) -> list[str]:
+    """What a reader needs of a row: claim, verdict, number with interval and threshold, seeds, note."""
+    number = ""
+    if row["value"]:
+        value, low, high = (f"{float(row[c]):.3g}" for c in ("value", "low", "high"))
+        number = f"{value} [{low}, {high}]"
+    threshold = f"{float(row['threshold']):.3g}" if row["threshold"] else ""
+    return [row["claim"], row["statement"], row["verdict"], number, threshold, row["unit"], row["seeds"], row["note"]]
+
+
+HEAD = ["claim", "what the paper says", "verdict", "value [95% interval]", "threshold", "unit", "seeds", "note"]
+
+
+def _markdown(rows: list[dict[str, str]]) -> str:
+    lines = [HEAD, ["---"] * len(HEAD)] + [_cells(row) for row in rows]
+    return "".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |\n" for line in lines)
+
+
+def _front_page(rows: list[dict[str, str]], scale: str) -> str:
+    """reStructuredText for Snakemake's report: the ledger first."""
+    counts = {word: sum(row["verdict"] == word for row in rows) for word in ("supported", "contradicted", "inconclusive")}
+    summary = ", ".join(f"{n} {word}" for word, n in counts.items())
+    table = "".join("   " + ", ".join(_quote(cell) for cell in line) + "\n" for line in [HEAD, *map(_cells, rows)])
+    return (
+        f"The ledger, scale {scale}: {summary}\n{'=' * 60}\n\n"
+        f".. csv-table::\n   :header-rows: 1\n\n{table}\n"
+        "Figures, verdicts with all their numbers, and the resolved configuration are in the menu; "
+        "run times are under *Statistics*.\n"
+    )
+
+
+def _quote(cell: str) -> str:
+    """A CSV cell whose reStructuredText shows the text itself: markup characters escaped."""
+    escaped = "".join(f"\\{c}" if c in "\\*`|_" else c for c in cell)
+    return '"' + escaped.replace('"', '""') + '"'

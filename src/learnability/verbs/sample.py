@@ -1,0 +1,55 @@
+"""config -> samples: inputs and labels of every split and seed, and the teacher that made them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from learnability import teachers
+from learnability.artifacts import read_tensors, write_tensors
+from learnability.errors import UserError
+from learnability.seeding import stream
+from learnability.training.stack import Split
+
+SPLITS = ("train", "val", "test")
+
+
+def run(config: dict[str, Any], output: Path) -> None:
+    """Draw x (S, n, d) and y (S, n, k) for each split; a seed has samples of its own in all three."""
+    parameters = dict(config["teacher"])
+    teacher = teachers.build(parameters.pop("kind"), **parameters)
+    tensors: dict[str, torch.Tensor] = {}
+    for split in SPLITS:
+        n = config["data"][f"n_{split}"]
+        xs, ys = [], []
+        for seed in config["data"]["seeds"]:
+            xs.append(teacher.inputs(n, stream("x", split, seed)))
+            ys.append(teacher.labels(xs[-1], stream("noise", split, seed)))
+        tensors[f"x_{split}"], tensors[f"y_{split}"] = torch.stack(xs), torch.stack(ys)
+    write_tensors(output, tensors, {"config": json.dumps(config, sort_keys=True)})
+
+
+def load(path: Path, teacher_config: dict[str, Any], n_train: int) -> dict[str, Split]:
+    """The splits of a samples file for one job: the first ``n_train`` training samples, labels by
+    the job's teacher (an axis may have changed alpha or beta), and the constant 1 beside x."""
+    tensors, meta = read_tensors(path)
+    missing = [k for s in SPLITS for k in (f"x_{s}", f"y_{s}") if k not in tensors]
+    if missing or "config" not in meta:
+        raise UserError(f"{path}: not a samples file: lacks {', '.join(missing or ['config'])}")
+    made_with = json.loads(meta["config"])["teacher"]
+    parameters = dict(teacher_config)
+    teacher = teachers.build(parameters.pop("kind"), **parameters)
+    splits = {}
+    for split in SPLITS:
+        x, y = tensors[f"x_{split}"], tensors[f"y_{split}"]
+        if split == "train":
+            x, y = x[:, :n_train], y[:, :n_train]
+        if made_with != teacher_config:
+            before = teachers.build(**made_with)
+            y = teacher(x) + (y - before(x))  # the same noise on the new signal
+        ones = torch.ones(*x.shape[:2], 1)
+        splits[split] = Split(torch.cat([x, ones], dim=-1), y, teacher.probes(x))
+    return splits

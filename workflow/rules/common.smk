@@ -1,0 +1,127 @@
+# What the rules share: the config checked before any job, and lookups from wildcards to jobs.
+
+import json
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+from learnability import claims, figures, learners, plan, sources, teachers
+from learnability.config import load_experiments, parse_settings
+from learnability.errors import UserError
+
+
+def or_exit(action):
+    """Run ``action``; a mistake of the user's ends the call with its one line, not a traceback."""
+    try:
+        return action()
+    except UserError as error:
+        print(*[f"error: {line}" for line in str(error).splitlines()], sep="\n", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(1)  # sys.exit would be reported by Snakemake as an error of the Snakefile
+
+
+SETTINGS = or_exit(lambda: parse_settings(dict(config)))
+SCALE = SETTINGS.scale
+
+# Jobs find this interpreter, this source and these settings, also on a cluster node, where this file
+# is read again. They are no params: where Python lies or how runs are tracked changes no number.
+os.environ.update(
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+    PYTHONPATH=os.pathsep.join([str(sources.PACKAGE.parent), os.environ.get("PYTHONPATH", "")]),
+    LEARNABILITY_SETTINGS=SETTINGS.model_dump_json(),
+)
+
+
+wildcard_constraints:
+    scale="smoke|laptop|paper",
+    experiment="[A-Za-z0-9._-]+",
+    learner="[A-Za-z0-9._-]+",
+    point="[A-Za-z0-9._-]+",
+    claim="[A-Za-z0-9._-]+",
+
+
+@cache
+def experiments(scale):
+    """Experiments of a scale by id; those that config.yaml leaves out can still be named as targets."""
+    return or_exit(lambda: load_experiments(Path("config"), scale))
+
+
+@cache
+def chosen(scale):
+    """Experiments that `rule all` asks for."""
+    return list(or_exit(lambda: load_experiments(Path("config"), scale, SETTINGS.experiments)))
+
+
+def experiment_of(wildcards):
+    return or_exit(lambda: find_experiment(wildcards.scale, wildcards.experiment))
+
+
+def find_experiment(scale, name):
+    found = experiments(scale)
+    if name not in found:
+        raise UserError(f"no experiment {name!r}; allowed: {', '.join(found)}")
+    return found[name]
+
+
+def job_of(wildcards):
+    experiment = experiment_of(wildcards)
+    return or_exit(lambda: plan.find_job(experiment, wildcards.learner, wildcards.point))
+
+
+def claim_of(wildcards):
+    """The experiment that serves the claim."""
+    served = {c: e for e in experiments(wildcards.scale).values() for c in e.claims}
+    if wildcards.claim not in served:
+        known = ", ".join(served)
+        or_exit(lambda: (_ for _ in ()).throw(UserError(f"no claim {wildcards.claim!r}; allowed: {known}")))
+    return served[wildcards.claim]
+
+
+def sources_of(*modules):
+    """Source files as rule inputs, relative to the working directory."""
+    return [os.path.relpath(path) for path in sources.closure(*modules)]
+
+
+def sources_of_job(wildcards):
+    """What training one learner runs: the verb, its network and its teacher, not its neighbours."""
+    job = job_of(wildcards)
+    how = ["training.fit"] if job.training else ["training.closed_form"]
+    return sources_of(
+        "verbs.train", *how, learners.module_of(job.spec.network), teachers.module_of(job.teacher.kind)
+    )
+
+
+def metrics_of(wildcards):
+    layout = plan.Layout(wildcards.scale)
+    return [
+        str(layout.metrics(job.experiment, job.learner, job.point))
+        for job in plan.jobs(experiment_of(wildcards))
+    ]
+
+
+def scores_of(wildcards):
+    return str(plan.Layout(wildcards.scale).scores(claim_of(wildcards).id))
+
+
+def claim_digest(wildcards):
+    """What a claim's judge and figure depend on beside the scores."""
+    experiment = claim_of(wildcards)
+    return plan.digest([experiment.claims[wildcards.claim], experiment.teacher.model_dump(mode="json")])
+
+
+def claims_of(scale):
+    return [claim for name in chosen(scale) for claim in experiments(scale)[name].claims]
+
+
+def ledger_inputs(scale):
+    """Verdicts, figures and resolved configs of the chosen experiments."""
+    layout = plan.Layout(scale)
+    verdicts = [layout.verdict(claim) for claim in claims_of(scale)]
+    pictures = [layout.figure(claim, "svg") for claim in claims_of(scale)]
+    configs = [layout.config(name) for name in chosen(scale)]
+    return [str(path) for path in verdicts + pictures + configs]
+
+
+experiments(SCALE)  # all of the config is checked here, before any job
+chosen(SCALE)

@@ -1,0 +1,19 @@
+rule train:
+    input:
+        sources_of_job,
+        samples="results/{scale}/{experiment}/samples.safetensors",
+    output:
+        metrics="results/{scale}/{experiment}/{learner}/{point}/metrics.parquet",
+        model="results/{scale}/{experiment}/{learner}/{point}/model.safetensors",
+    params:
+        config=lambda w: job_of(w).digest(),
+    log:
+        "results/{scale}/logs/train/{experiment}/{learner}/{point}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        gpu=int(SETTINGS.device == "cuda"),
+    shell:
+        "python -m learnability train {wildcards.experiment} {wildcards.learner} {wildcards.point}"
+        " --scale {wildcards.scale} --threads {threads} --log {log}"
