@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import struct
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import pandas as pd
 import pytest
 
 from learnability.tracking import MARKER_SECONDS, Tracker, resolve_mode
+from wandb_log import decoded, history, last_summary, offline_runs, records
 
 KEY = "f00dfeed" * 5  # a well-formed key that no server knows
 
@@ -43,47 +43,6 @@ def start(tmp_path: Path, said: list[str] | None = None, **changes) -> Tracker:
         "say": print if said is None else said.append,
     }
     return Tracker.open(**(about | changes))
-
-
-def offline_runs(folder: Path) -> list[Path]:
-    return sorted(folder.glob("wandb/offline-run-*"))
-
-
-def records(folder: Path) -> list:
-    """The records of the only offline run in ``folder`` (a log in LevelDB's format)."""
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    (run,) = offline_runs(folder)
-    (file,) = run.glob("run-*.wandb")
-    data, at, part, found = file.read_bytes(), 7, b"", []
-    assert data[:4] == b":W&B"
-    while at + 7 <= len(data):
-        if (room := 32768 - at % 32768) < 7:
-            at += room
-            continue
-        _, size, kind = struct.unpack_from("<IHB", data, at)
-        part += data[at + 7 : at + 7 + size]
-        at += 7 + size
-        if kind in (1, 4):  # a whole record, or the last part of one
-            found.append(Record.FromString(part))
-            part = b""
-    return found
-
-
-def decoded(items) -> dict:
-    return {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in items}
-
-
-def history(folder: Path) -> list[dict]:
-    return [decoded(r.history.item) for r in records(folder) if r.HasField("history")]
-
-
-def last_summary(folder: Path) -> dict:
-    merged: dict = {}
-    for record in records(folder):
-        if record.HasField("summary"):
-            merged |= decoded(record.summary.update)
-    return merged
 
 
 @pytest.mark.parametrize(
@@ -213,9 +172,7 @@ def test_table_and_image(tmp_path):
     figure = Figure(figsize=(1, 1))
     figure.savefig(tmp_path / "figure.png")
     figure.savefig(tmp_path / "figure.pdf")
-    frame = pd.DataFrame(
-        {"claim": ["a", None], "value": [0.5, math.nan], "holds": [True, False], "seen": [1, "x"]}
-    )
+    frame = pd.DataFrame({"claim": ["a", None], "value": [0.5, math.nan], "holds": [True, False], "seen": [1, "x"]})
     said: list[str] = []
     with start(tmp_path, said, job_type="verdict") as tracker:
         tracker.table("verdicts", frame)

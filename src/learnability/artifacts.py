@@ -58,9 +58,7 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: damaged: not valid JSON; delete it and rerun") from None
 
 
-def write_tensors(
-    path: Path, tensors: dict[str, torch.Tensor], meta: dict[str, str] | None = None
-) -> None:
+def write_tensors(path: Path, tensors: dict[str, torch.Tensor], meta: dict[str, str] | None = None) -> None:
     """Write tensors (any device) and string metadata to a safetensors file, whole."""
     from safetensors.torch import save_file
 
@@ -78,9 +76,7 @@ def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
         with safe_open(path, framework="pt") as file:
             return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
-        raise UserError(
-            f"{path}: damaged or truncated ({error}); delete it and rerun to make it again"
-        ) from None
+        raise UserError(f"{path}: damaged or truncated ({error}); delete it and rerun to make it again") from None
 
 
 def write_frame(path: Path, frame: pandas.DataFrame) -> None:

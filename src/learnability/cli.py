@@ -18,6 +18,7 @@ import json
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,23 +31,29 @@ class Log:
     def __init__(self, path: Path | None, name: str) -> None:
         self.name, self.file = name, None
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = path.open("w", buffering=1)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self.file = path.open("w", buffering=1)
+            except OSError as error:
+                raise UserError(f"{path}: cannot be written: {error.strerror}") from None
 
     def __call__(self, line: str) -> None:
-        print(f"[{self.name}] {line}", file=sys.stderr, flush=True)
         if self.file:
             print(line, file=self.file)
+        with suppress(OSError):  # a terminal that is gone must not end the job
+            print(f"[{self.name}] {line}", file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="learnability", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="learnability",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--scale", help="smoke, laptop or paper; default: config.yaml's")
     common.add_argument("--config", type=Path, default=Path("config"), help="folder of the config")
-    common.add_argument("--threads", type=int, default=1)
+    common.add_argument("--threads", type=int, default=1, choices=range(1, 1025), metavar="N")
     common.add_argument("--log", type=Path)
     verbs = parser.add_subparsers(dest="verb", required=True)
 
@@ -83,7 +90,7 @@ class Context:
             self.settings = load_settings(args.config)
         self.scale = args.scale or self.settings.scale
         self.experiments = load_experiments(args.config, self.scale)
-        self.chosen = self.settings.experiments or list(self.experiments)
+        self.chosen = list(load_experiments(args.config, self.scale, self.settings.experiments))
         self.layout = Layout(self.scale)
 
     def experiment(self, name: str) -> Any:
@@ -157,12 +164,13 @@ def sample(args: argparse.Namespace, say: Log) -> None:
 def train(args: argparse.Namespace, say: Log) -> None:
     context = Context(args)
     from learnability.plan import find_job
-    from learnability.training.device import pick_device, set_threads
+    from learnability.training.device import keep_freed_memory, pick_device, set_threads
     from learnability.verbs import train as stage
 
     job = find_job(context.experiment(args.experiment), args.learner, args.point)
     scratch = Path(context.settings.scratch)
     set_threads(args.threads)
+    keep_freed_memory()
     device = pick_device(context.settings.device, scratch)
     place = (job.experiment, job.learner, job.point)
     config = {**job.config(), "scale": context.scale}
@@ -263,7 +271,16 @@ def main(arguments: list[str] | None = None) -> int:
     for pool in ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "VECLIB_MAXIMUM"):
         os.environ[f"{pool}_NUM_THREADS"] = str(args.threads)
     words = [getattr(args, part, "") for part in ("experiment", "claim", "learner", "point")]
-    say = Log(args.log, "/".join(word for word in words if word) or args.verb)
+    name = "/".join(word for word in words if word) or args.verb
+    try:
+        say = Log(args.log, name)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if parent := os.environ.get("LEARNABILITY_PARENT"):
+        from learnability.workdir import end_with
+
+        end_with(int(parent), say)
     try:
         globals()[args.verb](args, say)
     except UserError as error:

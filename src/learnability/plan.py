@@ -45,6 +45,14 @@ class Job:
             "training": self.training and self.training.model_dump(mode="json"),
         }
 
+    def work(self) -> float:
+        """Rough relative cost, so that the longest jobs start first and none is left to run alone."""
+        hidden = self.width if self.spec.network == "layer3" else self.teacher.k
+        weights = self.width * (self.teacher.d + hidden)
+        passes = 100 if self.training is None else sum(self.training.phases)
+        replicas = len(self.data.seeds) * len(self.spec.wd) * max(1, len(self.spec.lr))
+        return weights * passes * replicas * self.data.n_train
+
     def digest(self) -> str:
         """Hash of :meth:`config`: names the scratch folder and the W&B run."""
         return digest(self.config())
@@ -58,7 +66,7 @@ def digest(content: Any) -> str:
 
 def point_name(values: dict[str, float]) -> str:
     """``{'m': 200, 'N': 1000}`` -> ``'m200-N1000'``."""
-    return "-".join(f"{axis}{value:g}" for axis, value in values.items())
+    return "-".join(f"{axis}{value}" for axis, value in values.items())
 
 
 def sample_config(experiment: Experiment) -> dict[str, Any]:

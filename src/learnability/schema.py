@@ -9,38 +9,63 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict  # pydantic refuses typing's before Python 3.12
 
 SCALES = ("smoke", "laptop", "paper")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._]*(-[A-Za-z0-9._]+)*")
+NAME_RULE = "must be letters, digits, '.' and '_', with single '-' between them"
+RESERVED = ("figures", "logs", "verdicts", "wandb")  # folders beside the experiments' own
+NAMING_LEARNERS = ("hero", "methods")  # claim parameters whose values are learners' names
 
+
+def wrong(at: tuple[str, ...], message: str) -> PydanticCustomError:
+    """What a validator of several keys raises: ``at`` is the key to blame, below its section."""
+    return PydanticCustomError("wrong", "{message}", {"at": at, "message": message})
+
+
+def _distinct(values: list) -> list:
+    for value in values:
+        if values.count(value) > 1:
+            raise wrong((), f"values must be distinct, {value} is given more than once")
+    return values
+
+
+Text = Annotated[str, Field(min_length=1)]
 PositiveInt = Annotated[int, Field(gt=0)]
-PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+PositiveFloat = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
 
 
 class Strict(BaseModel):
-    """Base of every section: unknown keys are refused, values are not coerced from strings."""
+    """Base of every section: unknown keys, NaN and infinity are refused, strings are no numbers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Tracking(Strict):
     """Where W&B runs go; see ``tracking.py``."""
 
     mode: Literal["auto", "online", "offline", "disabled"] = "auto"
-    project: str = "learnability"
-    entity: str | None = None
+    project: Text = "learnability"
+    entity: Text | None = None
 
 
 class Settings(Strict):
     """``config/config.yaml``: how to run, never what to run."""
 
     scale: Literal["smoke", "laptop", "paper"] = "laptop"
-    experiments: list[str] | None = None
+    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(_distinct)] | None = None
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    scratch: str = ".scratch"
+    scratch: Text = ".scratch"
     tracking: Tracking = Tracking()
 
 
@@ -51,19 +76,18 @@ class ParityComposite(Strict):
     d: PositiveInt
     k: PositiveInt
     f_degree: PositiveInt = 2
-    g_degree: PositiveInt = 4
+    g_degree: Annotated[int, Field(ge=2)] = 4  # G(F) = F at degree 1
     alpha: NonNegative
-    beta: Finite = 1.0
+    beta: float = 1.0
     noise: NonNegative = 0.0
 
     @model_validator(mode="after")
     def _supports_fit(self) -> ParityComposite:
         if self.k * self.f_degree > self.d:
-            raise ValueError(
-                f"k * f_degree = {self.k * self.f_degree} coordinates are needed, d = {self.d}"
-            )
+            needed = f"{self.k} * {self.f_degree} = {self.k * self.f_degree}"
+            raise wrong(("d",), f"must be at least k * f_degree = {needed}, got {self.d}")
         if self.k % self.g_degree:
-            raise ValueError(f"k = {self.k} must be a multiple of g_degree = {self.g_degree}")
+            raise wrong(("k",), f"must be a multiple of g_degree = {self.g_degree}, got {self.k}")
         return self
 
 
@@ -73,14 +97,7 @@ class Data(Strict):
     n_train: PositiveInt
     n_val: PositiveInt
     n_test: PositiveInt
-    seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
-
-    @field_validator("seeds")
-    @classmethod
-    def _distinct(cls, seeds: list[int]) -> list[int]:
-        if len(set(seeds)) != len(seeds):
-            raise ValueError("seeds must be distinct")
-        return seeds
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(_distinct)]
 
 
 class Training(Strict):
@@ -96,12 +113,32 @@ class Training(Strict):
     diverged_at: PositiveFloat = 1000.0
 
 
+AXES = {  # axis name -> section and key that it sweeps
+    "m": ("learner", "width"),
+    "N": ("data", "n_train"),
+    "alpha": ("teacher", "alpha"),
+    "beta": ("teacher", "beta"),
+}
+Counts = Annotated[list[PositiveInt], Field(min_length=1), AfterValidator(_distinct)]
+
+
+class Axes(TypedDict, total=False):
+    """What is swept: values as :data:`AXES`' keys allow them. Points are named in this order."""
+
+    __pydantic_config__ = Strict.model_config
+
+    m: Counts
+    N: Counts
+    alpha: Annotated[list[NonNegative], Field(min_length=1), AfterValidator(_distinct)]
+    beta: Annotated[list[float], Field(min_length=1), AfterValidator(_distinct)]
+
+
 class LearnerBase(Strict):
     """What every method has: a network and, if it differs from the experiment's, its axes."""
 
     network: Literal["resnet3", "layer3", "layer2"]
     init_scale: dict[Literal["W", "V", "A"], PositiveFloat] = {}
-    axes: dict[str, Annotated[list[PositiveFloat | PositiveInt], Field(min_length=1)]] = {}
+    axes: Axes = {}
 
 
 class Hidden(LearnerBase):
@@ -124,21 +161,16 @@ class Linear(LearnerBase):
 
     @model_validator(mode="after")
     def _coherent(self) -> Linear:
-        if (self.solver == "sgd") != bool(self.lr):
-            raise ValueError("lr is needed with solver: sgd, and only there")
+        if self.solver == "ridge" and self.lr:
+            raise wrong(("lr",), "is for solver: sgd only; solver is ridge")
+        if self.solver == "sgd" and not self.lr:
+            raise wrong(("lr",), "missing; solver: sgd needs a list of 1 or more, each a number > 0")
         if self.outputs == "separate" and (self.train != "ntk" or self.solver != "ridge"):
-            raise ValueError("outputs: separate is for train: ntk with solver: ridge only")
+            raise wrong(("outputs",), "separate is for train: ntk with solver: ridge only")
         return self
 
 
 Learner = Annotated[Hidden | Linear, Field(discriminator="train")]
-
-AXES = {  # axis name -> section and key that it sweeps
-    "m": ("learner", "width"),
-    "N": ("data", "n_train"),
-    "alpha": ("teacher", "alpha"),
-    "beta": ("teacher", "beta"),
-}
 
 
 class Experiment(Strict):
@@ -148,7 +180,7 @@ class Experiment(Strict):
     claims: Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
     teacher: ParityComposite
     data: Data
-    axes: dict[str, Annotated[list[PositiveFloat | PositiveInt], Field(min_length=1)]]
+    axes: Axes
     learners: Annotated[dict[str, Learner], Field(min_length=1)]
     training: Training = Training()
 
@@ -156,24 +188,16 @@ class Experiment(Strict):
     @classmethod
     def _plain_id(cls, value: str) -> str:
         if not NAME.fullmatch(value):
-            raise ValueError("letters, digits, '.', '_' and '-' only")
+            raise wrong((), f"{NAME_RULE}, got {value!r}")
+        if value in RESERVED:
+            raise wrong((), f"must not be {', '.join(RESERVED)}: results lie there, got {value!r}")
         return value
 
     @model_validator(mode="after")
-    def _axes_known(self) -> Experiment:
-        for where, axes in [("axes", self.axes)] + [
-            (f"learners.{name}.axes", spec.axes) for name, spec in self.learners.items()
-        ]:
-            for axis, values in axes.items():
-                if axis not in AXES:
-                    raise ValueError(f"{where}.{axis}: unknown axis, allowed: {', '.join(AXES)}")
-                if axis in ("m", "N") and not all(isinstance(v, int) for v in values):
-                    raise ValueError(f"{where}.{axis}: whole numbers only")
-                if len(set(values)) != len(values):
-                    raise ValueError(f"{where}.{axis}: values must be distinct")
-        for name in self.learners:
+    def _learners_fit(self) -> Experiment:
+        for name, spec in self.learners.items():
             if not NAME.fullmatch(name):
-                raise ValueError(f"learners.{name}: letters, digits, '.', '_' and '-' only")
-            if "m" not in {**self.axes, **self.learners[name].axes}:
-                raise ValueError(f"learners.{name}: no width; give the axis m")
+                raise wrong(("learners", name), f"a learner's name {NAME_RULE}")
+            if "m" not in {**self.axes, **spec.axes}:
+                raise wrong(("learners", name, "axes", "m"), "missing; widths go here or in axes.m")
         return self

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-ROUTING = {"cli", "config", "errors", "plan", "schema", "sources", "tracking"}
+ROUTING = {"cli", "config", "errors", "plan", "schema", "sources", "tracking", "workdir"}
 
 
 def _file(module: str) -> Path | None:
@@ -28,9 +28,12 @@ def _file(module: str) -> Path | None:
 
 @cache
 def _imports(path: Path) -> tuple[str, ...]:
-    """Every module named by an import statement anywhere in ``path`` (also inside functions)."""
+    """Modules named by the import statements at the top level of ``path``.
+
+    An import inside a function is a choice made at run time: the rule that makes it names it.
+    """
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -45,7 +48,7 @@ def closure(*modules: str) -> list[str]:
     while waiting:
         module = waiting.pop()
         path = _file(module)
-        if path is None or path in seen or path.stem in ROUTING:
+        if path is None or path in seen or (path.parent == PACKAGE and path.stem in ROUTING):
             continue
         seen.add(path)
         waiting += _imports(path)

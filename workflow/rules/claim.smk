@@ -9,12 +9,12 @@ rule judge:
             category="2 Claims",
             labels={"claim": "{claim}", "what": "verdict"},
         ),
-    params:
-        config=claim_digest,
     log:
         "results/{scale}/logs/judge/{claim}.log",
     conda:
         "../../environment.yml"
+    params:
+        config=claim_digest,
     shell:
         "python -m learnability judge {wildcards.claim} --scale {wildcards.scale} --log {log}"
 
@@ -32,12 +32,12 @@ rule figure:
         ),
         "results/{scale}/figures/{claim}.pdf",
         "results/{scale}/figures/{claim}.png",
-    params:
-        config=claim_digest,
-        caption=lambda w: claims.load(w.claim).STATEMENT,
     log:
         "results/{scale}/logs/figure/{claim}.log",
     conda:
         "../../environment.yml"
+    params:
+        config=claim_digest,
+        caption=lambda w: claims.load(w.claim).STATEMENT,
     shell:
         "python -m learnability figure {wildcards.claim} --scale {wildcards.scale} --log {log}"

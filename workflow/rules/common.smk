@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 
 from learnability import claims, figures, learners, plan, sources, teachers
-from learnability.config import load_experiments, parse_settings
+from learnability.config import load_experiments, load_settings
 from learnability.errors import UserError
+from learnability.workdir import clear_stale_lock
 
 
 def or_exit(action):
@@ -16,21 +17,39 @@ def or_exit(action):
     try:
         return action()
     except UserError as error:
-        print(*[f"error: {line}" for line in str(error).splitlines()], sep="\n", file=sys.stderr)
+        print(
+            *[f"error: {line}" for line in str(error).splitlines()],
+            sep="\n",
+            file=sys.stderr,
+        )
         sys.stderr.flush()
-        os._exit(1)  # sys.exit would be reported by Snakemake as an error of the Snakefile
+        os._exit(
+            1
+        )  # sys.exit would be reported by Snakemake as an error of the Snakefile
 
 
-SETTINGS = or_exit(lambda: parse_settings(dict(config)))
+SETTINGS = or_exit(lambda: load_settings(Path("config"), dict(config)))
 SCALE = SETTINGS.scale
 
 # Jobs find this interpreter, this source and these settings, also on a cluster node, where this file
 # is read again. They are no params: where Python lies or how runs are tracked changes no number.
 os.environ.update(
-    PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-    PYTHONPATH=os.pathsep.join([str(sources.PACKAGE.parent), os.environ.get("PYTHONPATH", "")]),
+    PATH=os.pathsep.join(
+        [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    ),
+    PYTHONPATH=os.pathsep.join(
+        [str(sources.PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    ),
     LEARNABILITY_SETTINGS=SETTINGS.model_dump_json(),
+    LEARNABILITY_PARENT=str(os.getpid()),
 )
+
+# The same command goes on after a kill: outputs are written whole, so one that Snakemake had not yet
+# booked is simply made again.
+if clear_stale_lock():
+    print("removed the lock of a Snakemake that was killed", file=sys.stderr)
+if workflow.dag_settings:
+    workflow.dag_settings.force_incomplete = True
 
 
 wildcard_constraints:
@@ -50,32 +69,33 @@ def experiments(scale):
 @cache
 def chosen(scale):
     """Experiments that `rule all` asks for."""
-    return list(or_exit(lambda: load_experiments(Path("config"), scale, SETTINGS.experiments)))
+    return list(
+        or_exit(lambda: load_experiments(Path("config"), scale, SETTINGS.experiments))
+    )
 
 
 def experiment_of(wildcards):
-    return or_exit(lambda: find_experiment(wildcards.scale, wildcards.experiment))
-
-
-def find_experiment(scale, name):
-    found = experiments(scale)
-    if name not in found:
-        raise UserError(f"no experiment {name!r}; allowed: {', '.join(found)}")
-    return found[name]
+    found = experiments(wildcards.scale)
+    return or_exit(lambda: lookup(found, "experiment", wildcards.experiment))
 
 
 def job_of(wildcards):
     experiment = experiment_of(wildcards)
-    return or_exit(lambda: plan.find_job(experiment, wildcards.learner, wildcards.point))
+    return or_exit(
+        lambda: plan.find_job(experiment, wildcards.learner, wildcards.point)
+    )
 
 
 def claim_of(wildcards):
     """The experiment that serves the claim."""
     served = {c: e for e in experiments(wildcards.scale).values() for c in e.claims}
-    if wildcards.claim not in served:
-        known = ", ".join(served)
-        or_exit(lambda: (_ for _ in ()).throw(UserError(f"no claim {wildcards.claim!r}; allowed: {known}")))
-    return served[wildcards.claim]
+    return or_exit(lambda: lookup(served, "claim", wildcards.claim))
+
+
+def lookup(table, what, name):
+    if name not in table:
+        raise UserError(f"no {what} {name!r}; allowed: {', '.join(table)}")
+    return table[name]
 
 
 def sources_of(*modules):
@@ -87,8 +107,12 @@ def sources_of_job(wildcards):
     """What training one learner runs: the verb, its network and its teacher, not its neighbours."""
     job = job_of(wildcards)
     how = ["training.fit"] if job.training else ["training.closed_form"]
+    how += [] if job.spec.train == "hidden" else ["learners.linearised"]
     return sources_of(
-        "verbs.train", *how, learners.module_of(job.spec.network), teachers.module_of(job.teacher.kind)
+        "verbs.train",
+        *how,
+        learners.module_of(job.spec.network),
+        teachers.module_of(job.teacher.kind),
     )
 
 
@@ -107,11 +131,15 @@ def scores_of(wildcards):
 def claim_digest(wildcards):
     """What a claim's judge and figure depend on beside the scores."""
     experiment = claim_of(wildcards)
-    return plan.digest([experiment.claims[wildcards.claim], experiment.teacher.model_dump(mode="json")])
+    return plan.digest(
+        [experiment.claims[wildcards.claim], experiment.teacher.model_dump(mode="json")]
+    )
 
 
 def claims_of(scale):
-    return [claim for name in chosen(scale) for claim in experiments(scale)[name].claims]
+    return [
+        claim for name in chosen(scale) for claim in experiments(scale)[name].claims
+    ]
 
 
 def ledger_inputs(scale):

@@ -1,7 +1,9 @@
 rule ledger:
     input:
         sources_of("verbs.ledger"),
-        verdicts=lambda w: [str(plan.Layout(w.scale).verdict(c)) for c in claims_of(w.scale)],
+        verdicts=lambda w: [
+            str(plan.Layout(w.scale).verdict(c)) for c in claims_of(w.scale)
+        ],
     output:
         csv=report(
             "results/{scale}/ledger.csv",
@@ -31,15 +33,19 @@ rule report:
         "results/{scale}/logs/report.log",
     conda:
         "../../environment.yml"
+    params:
+        experiments=lambda w: json.dumps(chosen(w.scale)),
     shell:
         "python -m snakemake measurements --report {output} --nolock --cores 1"
-        " --config scale={wildcards.scale} > {log} 2>&1"
+        " --config scale={wildcards.scale} 'experiments={params.experiments}' > {log} 2>&1"
 
 
 rule publish:
     input:
         "results/{scale}/ledger.csv",
-        figures=lambda w: [str(plan.Layout(w.scale).figure(c, "png")) for c in claims_of(w.scale)],
+        figures=lambda w: [
+            str(plan.Layout(w.scale).figure(c, "png")) for c in claims_of(w.scale)
+        ],
     output:
         "results/{scale}/wandb/verdicts.json",
     log:

@@ -27,8 +27,10 @@ def tail(n: int, level: float = 0.95) -> float:
     """Percentile at which to cut the bootstrap distribution of a mean of n values.
 
     The plain percentile interval is too narrow for few values, by sqrt((n-1)/n) and by normal instead of
-    Student quantiles. The expanded interval cuts at Phi(-sqrt(n/(n-1)) t_{n-1}) instead of (1 - level)/2
-    (T. Hesterberg, 'What Teachers Should Know About the Bootstrap', 2015, section 3.3).
+    Student quantiles. The expanded percentile interval cuts at Phi(-sqrt(n/(n-1)) t_{n-1}) instead of (1 - level)/2
+    (T. Hesterberg, 'What Teachers Should Know About the Bootstrap', 2015). No bootstrap interval leaves the range
+    of the data, so few values cannot reach 95%: measured on normal samples (tests/test_stats.py), n = 5 covers
+    about 92% (plain percentile: 85%), n = 10 about 95%.
     """
     t = stdtrit(n - 1, (1 + level) / 2)
     return float(ndtr(-numpy.sqrt(n / (n - 1)) * t))

@@ -26,7 +26,7 @@ def draw(scores: pandas.DataFrame, given: Parameters, teacher: dict[str, Any]) -
     picks = scores[scores.picked]
     figure, panels = pyplot.subplots(1, 2, figsize=(2 * style.COLUMN, 3.1), layout="constrained")
     colours = dict(zip(MARKERS, seaborn.color_palette(n_colors=len(MARKERS)), strict=True))
-    threshold = composite_threshold(teacher["k"], teacher["alpha"])
+    threshold = composite_threshold(teacher["k"], teacher["alpha"], teacher.get("noise", 0.0))
     for name in given.methods:
         network, _, how = name.partition("-")
         rows = picks[picks.learner == name]
@@ -44,14 +44,22 @@ def draw(scores: pandas.DataFrame, given: Parameters, teacher: dict[str, Any]) -
     left = picks.m.min()
     error.annotate(
         rf"$k\alpha^2 = {threshold:.2f}$: composite part not learned",
-        (left, threshold), xytext=(0, -3), textcoords="offset points", va="top", fontsize=6.5,
+        (left, threshold),
+        xytext=(0, -3),
+        textcoords="offset points",
+        va="top",
+        fontsize=6.5,
     )
     error.set(yscale="log", ylabel=r"test error $\mathbb{E}\,\|\mathrm{out}-y\|^2$")
-    error.set_title("(i) only 3resnet gets below the line")
+    error.set_title("(i) test error")
     signal.axhline(teacher["alpha"], color="black", linewidth=0.9, linestyle="-.")
     signal.annotate(
         rf"$\alpha = {teacher['alpha']:g}$: all of it",
-        (left, teacher["alpha"]), xytext=(0, -3), textcoords="offset points", va="top", fontsize=6.5,
+        (left, teacher["alpha"]),
+        xytext=(0, -3),
+        textcoords="offset points",
+        va="top",
+        fontsize=6.5,
     )
     signal.axhline(0, color="0.4", linewidth=0.6)
     signal.set(ylabel=r"recovered signal $c_G = \mathbb{E}[\mathrm{out}\cdot G(F)]/k$")

@@ -7,10 +7,10 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import seaborn  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+import seaborn
+from matplotlib.figure import Figure
 
-from learnability.artifacts import write_whole  # noqa: E402
+from learnability.artifacts import write_whole
 
 COLUMN = 3.4  # inches: one column of a two-column page
 

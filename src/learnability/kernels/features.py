@@ -6,11 +6,12 @@
 With *shared* parameters, as the definition has it, one theta in R^P serves all k outputs: the kernel
 K(x, x') = J(x) J(x')^T is k x k and regression has N k rows. With *separate* parameters each output r has its own
 theta_r and the scalar kernel J_r(x) J_r(x')^T. J is never formed: it acts through one forward-mode or one
-reverse-mode derivative, at the cost of about two network evaluations.
+reverse-mode derivative, at about the cost of a network evaluation.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import torch
@@ -45,13 +46,19 @@ class TangentFeatures:
         return {n: p.view(s) for (n, s), p in zip(self.shapes.items(), parts, strict=True)}
 
     def products(self, x: Tensor):
-        """(v -> J v, u -> J^T u) on the points x (n, d+1): (P,) <-> (n k,)."""
+        """(v -> J v, u -> J^T u) on the points x (n, d+1): (P,) <-> (n k,).
+
+        Both keep what depends on the start alone, so a product costs its own arithmetic only.
+        """
         function = self._function(x)
         at = {name: self.start[name] for name in self.shapes}
         _, pull = torch.func.vjp(function, at)
+        with warnings.catch_warnings():  # torch's constant folding warns of its own making
+            warnings.simplefilter("ignore")
+            _, push = torch.func.linearize(function, at)
 
         def times(theta: Tensor) -> Tensor:
-            return torch.func.jvp(function, (at,), (self.unflatten(theta),))[1].reshape(-1)
+            return push(self.unflatten(theta)).reshape(-1)
 
         def times_t(u: Tensor) -> Tensor:
             (gradient,) = pull(u.view(-1, len(self.outputs)))
@@ -68,11 +75,16 @@ def solve_last(network: Network, start: Tensors, x: Tensor, y: Tensor, wds: Sequ
 
 
 def solve_tangent(
-    network: Network, start: Tensors, x: Tensor, y: Tensor, wds: Sequence[float], shared: bool = True
+    network: Network,
+    start: Tensors,
+    x: Tensor,
+    y: Tensor,
+    wds: Sequence[float],
+    shared: bool = True,
 ) -> tuple[Tensor, float, int]:
     """theta of the tangent kernel's ridge path: shared (len(wds), P), separate (len(wds), k, P).
 
-    Also returns the largest relative residual and the number of Lanczos steps taken.
+    Also returns the largest relative residual (see ``KrylovPath``) and the most Lanczos steps taken.
     """
     groups = [list(range(network.k))] if shared else [[r] for r in range(network.k)]
     thetas, worst, steps = [], 0.0, 0

@@ -39,7 +39,11 @@ def ridge_dense(features: Tensor, y: Tensor, wds: Sequence[float]) -> Tensor:
 
 @dataclass
 class KrylovPath:
-    """Minimisers over the path and how near each is: ||gradient of (*)|| / ||its value at 0||."""
+    """Minimisers over the path, and the relative residual of the system solved for each.
+
+    Primal: ||gradient of (*)|| / ||its value at 0||. Dual: ||(K + N w) c - y|| / ||y||, which bounds the error of
+    the predictions on the training set. Taken from the Lanczos recurrence, so true down to rounding (1e-13).
+    """
 
     theta: Tensor  # (len(wds), P)
     residual: Tensor  # (len(wds),)
@@ -67,6 +71,9 @@ def ridge_krylov(
     operator = (lambda v: times(times_t(v))) if dual else (lambda v: times_t(times(v)))
     rhs = y if dual else times_t(y)
     size = rhs.norm()
+    if size == 0:
+        zero = y.new_zeros(len(wds), n_params)
+        return KrylovPath(zero, torch.zeros(len(wds), dtype=torch.float64), 0)
     shifts = torch.tensor([n_samples * w for w in wds], dtype=torch.float64)
     most_steps = min(most_steps, len(rhs))
     basis = rhs.new_empty(most_steps, len(rhs))

@@ -31,6 +31,7 @@ class Network(ABC):
     init_scale: Mapping[str, float] = field(default_factory=dict)
 
     trained = ("W", "V")  # hidden weights; everything else stays at its random start
+    activations = 6  # arrays of (B, m) that a step touches; fewer where the gradient is by hand
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:
@@ -55,9 +56,7 @@ class Network(ABC):
         """Buffers that :meth:`accumulate` may write to; none are needed by the default."""
         return {}
 
-    def accumulate(
-        self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors
-    ) -> Tensor:
+    def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
         """into[w] <- decay * into[w] + dLoss/dw for each trained w; returns out - y, (R, B, k).
 
         This default differentiates :meth:`forward`. Networks on the hot path write the same
@@ -78,5 +77,5 @@ class Network(ABC):
             torch.Size(shape).numel() * (2 if name in self.trained else 1)
             for name, (shape, _) in self.shapes().items()
         )
-        activations = batch * (3 * self.width + self.d + 4 * self.k)
+        activations = batch * (self.activations * self.width + self.d + 4 * self.k)
         return 4 * (weights + activations)

@@ -1,6 +1,6 @@
 """Two-layer fully connected network, hidden weights trained (2layer of paper B, Figure 2).
 
-    out(x) = A sigma(W (x, 1)),   A ~ N(0, 1/m) fixed, W ~ N(0, 1/d) trained.
+out(x) = A sigma(W (x, 1)),   A ~ N(0, 1/m) fixed, W ~ N(0, 1/d) trained.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ class Learner(Network):
     """2layer of Figure 2."""
 
     trained = ("W",)
+    activations = 2
 
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:
         m = self.width
@@ -32,9 +33,7 @@ class Learner(Network):
 
         return {"h": buffer(self.width), "g": buffer(self.width), "r": buffer(self.k)}
 
-    def accumulate(
-        self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors
-    ) -> Tensor:
+    def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
         a, h, g, r = p["A"], work["h"], work["g"], work["r"]
         torch.bmm(x, p["W"], out=h).clamp_(min=0)
         torch.bmm(h, a.transpose(1, 2), out=r).sub_(y)  # r = out - y

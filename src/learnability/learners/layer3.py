@@ -19,6 +19,8 @@ from learnability.learners.base import Network, Tensors, relu_gradient
 class Learner(Network):
     """3layer of Figure 2."""
 
+    activations = 4
+
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:
         m = self.width
         return {
@@ -43,9 +45,7 @@ class Learner(Network):
             "e": buffer(self.k),
         }
 
-    def accumulate(
-        self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors
-    ) -> Tensor:
+    def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
         v, a = p["V"], p["A"]
         h1, z, h2, g, r, e = (work[n] for n in ("h1", "z", "h2", "g", "r", "e"))
         torch.bmm(x, p["W"], out=z).clamp_(min=0)

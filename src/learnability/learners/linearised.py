@@ -3,8 +3,10 @@
     last: out(x) = A h(x),       h the hidden layer at its random start, A trained from there
     ntk:  out(x) = J(x) theta,   J(x) = d out / d(hidden weights) at the random start, theta from 0
 
-Both are kernel methods in the sense of paper B, (3.1): no constant out(x; start) is added, and weight
-decay w is its lambda, so what SGD converges to is the ridge regression that ``kernels/ridge.py`` solves.
+Both are kernel methods as in paper B, (3.1): no constant out(x; start) is added, and weight decay w is its
+lambda, so what SGD converges to is the ridge regression that ``kernels/ridge.py`` solves. For ``last`` the kernel
+is (3.1)'s, a number for each pair of points; for ``ntk`` it is a k x k matrix, which nears a multiple of the
+identity as m grows.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ from learnability.learners.base import Network, Tensors, relu_gradient
 class Learner(Network):
     """3resnet of Figure 2."""
 
+    activations = 3
+
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:
         m = self.width
         return {
@@ -46,9 +48,7 @@ class Learner(Network):
             "e": buffer(k),
         }
 
-    def accumulate(
-        self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors
-    ) -> Tensor:
+    def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
         w, v, a = p["W"], p["V"], p["A"]
         h1, h2, g, o1, o, r, e = (work[n] for n in ("h1", "h2", "g", "o1", "o", "r", "e"))
         torch.bmm(x, w, out=h1).clamp_(min=0)

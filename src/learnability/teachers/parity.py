@@ -82,9 +82,7 @@ class Teacher:
         """Exact E||p(x) - y||^2 of a predictor given as parities (Parseval), noise included."""
         total = self.k * self.noise**2
         for ours, theirs in zip(self.expansion(), predictor, strict=True):
-            total += sum(
-                (ours.get(s, 0.0) - theirs.get(s, 0.0)) ** 2 for s in ours.keys() | theirs.keys()
-            )
+            total += sum((ours.get(s, 0.0) - theirs.get(s, 0.0)) ** 2 for s in ours.keys() | theirs.keys())
         return total
 
     def risk_without_composite(self) -> float:

@@ -45,9 +45,7 @@ def put_together(tree: Any, tensors: dict[str, torch.Tensor]) -> Any:
 class SafeCheckpointIO(CheckpointIO):
     """Lightning's checkpoint reader and writer, over safetensors."""
 
-    def save_checkpoint(
-        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
-    ) -> None:
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
         tensors: dict[str, torch.Tensor] = {}
         tree = take_apart(checkpoint, tensors)
         write_tensors(Path(path), tensors, {"tree": json.dumps(tree)})

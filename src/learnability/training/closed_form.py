@@ -14,22 +14,23 @@ from learnability.kernels.features import TangentFeatures, solve_last, solve_tan
 from learnability.learners.linearised import LastLayer, Tangent
 from learnability.training.stack import Split, Stack, grid
 
+CACHE = 8 * 2**20  # bytes: evaluate a few replicas at a time, as training does
+
 
 @dataclass
 class Solved:
     """One seed's ridge path as a stack (one replica a ridge), and how exact it is."""
 
     stack: Stack
-    residual: float  # relative, of the normal equations; 0 for a dense factorisation
+    residual: float  # the largest over the path, relative (KrylovPath); 0 for a dense factorisation
     steps: int
 
 
-def solve_seed(
-    network: LastLayer | Tangent, seed: int, seeds: list[int], wds: list[float], train: Split
-) -> Solved:
+def solve_seed(network: LastLayer | Tangent, seed: int, seeds: list[int], wds: list[float], train: Split) -> Solved:
     """The ridge path of one seed in float64 on its own training samples."""
     replicas = grid([seed], [float("nan")], wds)
-    stack = Stack(network, replicas, seeds, batch=1, dtype=torch.float64).to(train.x.device)
+    stack = Stack(network, replicas, seeds, batch=1, cache_bytes=CACHE, dtype=torch.float64)
+    stack.to(train.x.device)
     row = seeds.index(seed)
     x, y = train.x[row].double(), train.y[row].double()
     start = {name: value[0] for name, value in stack.weights().items()}

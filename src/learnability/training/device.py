@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -44,3 +46,15 @@ def set_threads(threads: int) -> None:
     """Pin torch's pools to what the rule was given; the BLAS pools are pinned by environment."""
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc to reuse freed arrays instead of handing them back to the kernel page by page.
+
+    Products of tangent features allocate arrays of tens of megabytes thousands of times; without this,
+    over a third of their time went into page faults. Elsewhere than on glibc nothing happens.
+    """
+    with suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+        mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD: arrays up to this size come from the heap
+        mallopt(-1, 1 << 30)  # M_TRIM_THRESHOLD: which keeps this much when they are freed

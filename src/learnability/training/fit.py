@@ -74,9 +74,7 @@ class StackModule(pl.LightningModule):
         if epoch >= self.schedule.epochs:  # the last Lightning epoch may be shorter
             return
         optimizer = self.optimizers(use_pl_optimizer=False)
-        self.train_error = self.stack.run_epoch(
-            self.splits["train"], optimizer, epoch, self.schedule.factor(epoch)
-        )
+        self.train_error = self.stack.run_epoch(self.splits["train"], optimizer, epoch, self.schedule.factor(epoch))
 
     def on_train_epoch_end(self) -> None:
         done = min((self.current_epoch + 1) * self.log_every, self.schedule.epochs)
@@ -97,8 +95,7 @@ class StackModule(pl.LightningModule):
 
     def on_load_checkpoint(self, checkpoint: dict) -> None:
         self.history = [
-            Record(epoch, step, {(s, n): v for s, n, v in values})
-            for epoch, step, values in checkpoint["history"]
+            Record(epoch, step, {(s, n): v for s, n, v in values}) for epoch, step, values in checkpoint["history"]
         ]
         self.since = self.history[-1].epoch
         for record in self.history:  # a tracker that lost its run hears the past again
@@ -142,9 +139,7 @@ class Progress:
         alive = values[values.isfinite()]
         best = f"{alive.min():.3f}" if len(alive) else "-"
         lost = f", {len(values) - len(alive)} diverged" if len(alive) < len(values) else ""
-        self.say(
-            f"epoch {record.epoch}/{self.total}, best validation error {best}{lost}, {left:.0f} s left"
-        )
+        self.say(f"epoch {record.epoch}/{self.total}, best validation error {best}{lost}, {left:.0f} s left")
 
 
 def _trainer(epochs: int, device: torch.device, callbacks: list[pl.Callback]) -> pl.Trainer:
@@ -157,7 +152,7 @@ def _trainer(epochs: int, device: torch.device, callbacks: list[pl.Callback]) ->
         devices=[device.index or 0] if device.type == "cuda" else 1,
         max_epochs=epochs,
         logger=False,
-        enable_checkpointing=False,
+        enable_checkpointing=bool(callbacks),
         enable_progress_bar=False,
         enable_model_summary=False,
         num_sanity_val_steps=0,

@@ -51,7 +51,7 @@ def grid(seeds: Sequence[int], lrs: Sequence[float], wds: Sequence[float]) -> li
 
 def chunk_rows(count: int, bytes_each: int, cache_bytes: float) -> list[slice]:
     """``count`` replicas in equal chunks whose working sets fit ``cache_bytes`` (at least one)."""
-    most = max(1, int(cache_bytes // bytes_each))
+    most = max(1, int(min(cache_bytes / bytes_each, count)))
     size = math.ceil(count / math.ceil(count / most))
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
@@ -132,9 +132,7 @@ class Stack(nn.Module):
                 getattr(self, name).data[lost] = 0.0
         return error.masked_fill(self.died >= 0, math.nan)
 
-    def _run_chunk(
-        self, split: Split, optimizer: StackSGD, rows: slice, order: Tensor, factor: float
-    ) -> Tensor:
+    def _run_chunk(self, split: Split, optimizer: StackSGD, rows: slice, order: Tensor, factor: float) -> Tensor:
         """All minibatches of an epoch for one chunk; returns its mean squared errors."""
         x_all, y_all = split.x.flatten(0, 1), split.y.flatten(0, 1)
         weights, buffers = self.weights(rows), optimizer.buffers(rows)
@@ -167,9 +165,10 @@ class Stack(nn.Module):
         return self._work[key]
 
     @torch.no_grad()
-    def evaluate(self, split: Split, block: int = 1000) -> dict[str, Tensor]:
+    def evaluate(self, split: Split) -> dict[str, Tensor]:
         """error = mean ||out - y||^2 and c_s = mean out . s / k for each probe s; each (R,)."""
         n, k = split.x.shape[1], self.network.k
+        block = max(50, 2**18 // self.network.width)  # activations of one replica: about 1 MB
         result = {name: [] for name in ("error", *split.probes)}
         for rows in self.chunks():
             weights, seeds = self.weights(rows), self.row_of[rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy
 import pandas
 
 from learnability.artifacts import read_frame, write_frame
@@ -28,7 +29,7 @@ def _scores(job: Job, metrics: pandas.DataFrame) -> pandas.DataFrame:
     wide = last.pivot(index="replica", columns="column", values="value")
     keys = last[KEY].drop_duplicates().set_index("replica").sort_index()
     scores = keys.join(wide).reset_index()
-    scores["diverged"] = scores.val_error.isna()
+    scores["diverged"] = ~numpy.isfinite(scores.val_error)
     best = scores.loc[~scores.diverged].groupby("seed").val_error.idxmin()
     scores["picked"] = scores.index.isin(best)
     axes = pandas.DataFrame({axis: [value] * len(scores) for axis, value in job.values.items()})

@@ -10,7 +10,15 @@ from learnability.artifacts import read_frame
 from learnability.figures import style
 
 
-def run(claim: str, given: dict[str, Any], teacher: dict[str, Any], scores: Path, svg: Path, pdf: Path, png: Path) -> None:
+def run(
+    claim: str,
+    given: dict[str, Any],
+    teacher: dict[str, Any],
+    scores: Path,
+    svg: Path,
+    pdf: Path,
+    png: Path,
+) -> None:
     """Draw ``claim`` from ``scores``."""
     parameters = claims.parameters(claim)(**given)
     style.save(figures.load(claim).draw(read_frame(scores), parameters, teacher), svg, pdf, png)

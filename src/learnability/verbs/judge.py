@@ -10,7 +10,14 @@ from learnability import claims
 from learnability.artifacts import read_frame, write_json
 
 
-def run(claim: str, given: dict[str, Any], teacher: dict[str, Any], scale: str, scores: Path, output: Path) -> str:
+def run(
+    claim: str,
+    given: dict[str, Any],
+    teacher: dict[str, Any],
+    scale: str,
+    scores: Path,
+    output: Path,
+) -> str:
     """Judge ``claim`` on ``scores``, write the verdict and return its word."""
     module = claims.load(claim)
     judgement = module.judge(read_frame(scores), module.Parameters(**given), teacher)

@@ -9,7 +9,20 @@ from typing import Any
 
 from learnability.artifacts import read_json, write_text
 
-COLUMNS = "claim,paper,statement,verdict,value,low,high,threshold,unit,seeds,scale,note".split(",")
+COLUMNS = [
+    "claim",
+    "paper",
+    "statement",
+    "verdict",
+    "value",
+    "low",
+    "high",
+    "threshold",
+    "unit",
+    "seeds",
+    "scale",
+    "note",
+]
 
 
 def run(verdicts: dict[str, Path], scale: str, outputs: dict[str, Path], missing: dict[str, str]) -> None:
@@ -33,7 +46,12 @@ def _open_row(claim: str, scale: str, why: str) -> dict[str, str]:
     from learnability import claims
 
     module = claims.load(claim)
-    known = {"claim": claim, "paper": module.PAPER, "statement": module.STATEMENT, "unit": module.UNIT}
+    known = {
+        "claim": claim,
+        "paper": module.PAPER,
+        "statement": module.STATEMENT,
+        "unit": module.UNIT,
+    }
     state = {"verdict": "inconclusive", "seeds": "0", "scale": scale, "note": why}
     return {column: (known | state).get(column, "") for column in COLUMNS}
 
@@ -53,10 +71,28 @@ def _cells(row: dict[str, str]) -> list[str]:
         value, low, high = (f"{float(row[c]):.3g}" for c in ("value", "low", "high"))
         number = f"{value} [{low}, {high}]"
     threshold = f"{float(row['threshold']):.3g}" if row["threshold"] else ""
-    return [row["claim"], row["statement"], row["verdict"], number, threshold, row["unit"], row["seeds"], row["note"]]
+    return [
+        row["claim"],
+        row["statement"],
+        row["verdict"],
+        number,
+        threshold,
+        row["unit"],
+        row["seeds"],
+        row["note"],
+    ]
 
 
-HEAD = ["claim", "what the paper says", "verdict", "value [95% interval]", "threshold", "unit", "seeds", "note"]
+HEAD = [
+    "claim",
+    "what the paper says",
+    "verdict",
+    "value [95% interval]",
+    "threshold",
+    "unit",
+    "seeds",
+    "note",
+]
 
 
 def _markdown(rows: list[dict[str, str]]) -> str:
@@ -66,11 +102,13 @@ def _markdown(rows: list[dict[str, str]]) -> str:
 
 def _front_page(rows: list[dict[str, str]], scale: str) -> str:
     """reStructuredText for Snakemake's report: the ledger first."""
-    counts = {word: sum(row["verdict"] == word for row in rows) for word in ("supported", "contradicted", "inconclusive")}
+    counts = {
+        word: sum(row["verdict"] == word for row in rows) for word in ("supported", "contradicted", "inconclusive")
+    }
     summary = ", ".join(f"{n} {word}" for word, n in counts.items())
     table = "".join("   " + ", ".join(_quote(cell) for cell in line) + "\n" for line in [HEAD, *map(_cells, rows)])
     return (
-        f"The ledger, scale {scale}: {summary}\n{'=' * 60}\n\n"
+        f"The ledger, scale {scale}: {summary}\n{'=' * 70}\n\n"
         f".. csv-table::\n   :header-rows: 1\n\n{table}\n"
         "Figures, verdicts with all their numbers, and the resolved configuration are in the menu; "
         "run times are under *Statistics*.\n"

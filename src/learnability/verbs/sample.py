@@ -32,14 +32,12 @@ def run(config: dict[str, Any], output: Path) -> None:
     write_tensors(output, tensors, {"config": json.dumps(config, sort_keys=True)})
 
 
-def load(path: Path, teacher_config: dict[str, Any], n_train: int) -> dict[str, Split]:
+def load(path: Path, teacher_config: dict[str, Any], data: dict[str, Any]) -> dict[str, Split]:
     """The splits of a samples file for one job: the first ``n_train`` training samples, labels by
     the job's teacher (an axis may have changed alpha or beta), and the constant 1 beside x."""
     tensors, meta = read_tensors(path)
-    missing = [k for s in SPLITS for k in (f"x_{s}", f"y_{s}") if k not in tensors]
-    if missing or "config" not in meta:
-        raise UserError(f"{path}: not a samples file: lacks {', '.join(missing or ['config'])}")
-    made_with = json.loads(meta["config"])["teacher"]
+    n_train = data["n_train"]
+    made_with = _check(path, tensors, meta, data)["teacher"]
     parameters = dict(teacher_config)
     teacher = teachers.build(parameters.pop("kind"), **parameters)
     splits = {}
@@ -53,3 +51,18 @@ def load(path: Path, teacher_config: dict[str, Any], n_train: int) -> dict[str, 
         ones = torch.ones(*x.shape[:2], 1)
         splits[split] = Split(torch.cat([x, ones], dim=-1), y, teacher.probes(x))
     return splits
+
+
+def _check(path: Path, tensors: dict, meta: dict[str, str], data: dict[str, Any]) -> dict[str, Any]:
+    """The config a samples file was made with, if it holds what this job needs."""
+    try:
+        made_with = json.loads(meta["config"])
+        held = made_with["data"]
+        shapes = {name: tensors[name].shape[:2] for s in SPLITS for name in (f"x_{s}", f"y_{s}")}
+        sizes = {name: (len(held["seeds"]), held[f"n_{name[2:]}"]) for name in shapes}
+    except (KeyError, ValueError, TypeError):
+        raise UserError(f"{path}: not a samples file; delete it and rerun to make it again") from None
+    same = all(held[key] == data[key] for key in ("seeds", "n_val", "n_test"))
+    if not same or held["n_train"] < data["n_train"] or shapes != sizes:
+        raise UserError(f"{path}: holds other seeds or sizes than the config; delete it and rerun")
+    return made_with

@@ -12,13 +12,13 @@ import torch
 
 from learnability import learners
 from learnability.artifacts import write_frame, write_tensors
-from learnability.errors import UserError
-from learnability.learners.linearised import linearise
 from learnability.plan import Job
 from learnability.schema import Hidden
 from learnability.tracking import Tracker
 from learnability.training.stack import Replica, Split, Stack, grid
 from learnability.verbs import sample
+
+WORST_RESIDUAL = 1e-4  # of a ridge solution: predictions off by more would show in the third digit
 
 
 @dataclass
@@ -28,7 +28,14 @@ class Rows:
     parts: list[pandas.DataFrame]
 
     def add(
-        self, replicas: list[Replica], first: int, epoch: int, step: int, split: str, name: str, values
+        self,
+        replicas: list[Replica],
+        first: int,
+        epoch: int,
+        step: int,
+        split: str,
+        name: str,
+        values,
     ) -> None:
         """One value per replica, measured at one moment; NaN stands for a diverged replica."""
         self.parts.append(
@@ -63,9 +70,8 @@ def run(
     say: Callable[[str], None],
 ) -> None:
     """Train (or solve) the sweep of ``job`` and write its two files, the model first."""
-    splits = sample.load(samples, job.teacher.model_dump(mode="json"), job.data.n_train)
-    if splits["train"].x.shape[:2] != (len(job.data.seeds), job.data.n_train):
-        raise UserError(f"{samples}: does not hold the seeds and sizes of the config; rerun sample")
+    teacher, data = job.teacher.model_dump(mode="json"), job.data.model_dump(mode="json")
+    splits = sample.load(samples, teacher, data)
     splits = {name: split.to(device) for name, split in splits.items()}
     network = learners.build(
         job.spec.network,
@@ -106,6 +112,7 @@ def _pick(stack: Stack, val_error: torch.Tensor) -> dict[int, int]:
 
 def _by_sgd(job, network, splits, scratch, device, tracker, say, rows) -> dict[str, torch.Tensor]:
     """Lightning, one run for the stack."""
+    from learnability.learners.linearised import linearise
     from learnability.training.fit import Record, StackModule, fit_sgd
     from learnability.training.sgd import StepSchedule
 
@@ -153,6 +160,7 @@ def _by_sgd(job, network, splits, scratch, device, tracker, say, rows) -> dict[s
 
 def _by_ridge(job, network, splits, tracker, say, rows) -> dict[str, torch.Tensor]:
     """Exact solutions, seed by seed (a whole path each), so that one seed's is in memory."""
+    from learnability.learners.linearised import linearise
     from learnability.training.closed_form import solve_seed
 
     network = linearise(network, job.spec.train, job.spec.outputs == "separate")
@@ -166,6 +174,11 @@ def _by_ridge(job, network, splits, tracker, say, rows) -> dict[str, torch.Tenso
             for name, value in found.items():
                 rows.add(stack.replicas, first, 0, 0, split, name, value)
                 tracker.curves(i, f"{split}/{name}", value.cpu().numpy())
+        if solved.residual > WORST_RESIDUAL:
+            raise ArithmeticError(
+                f"seed {seed}: ridge not solved, relative residual {solved.residual:.1e} after "
+                f"{solved.steps} Lanczos steps; the smallest wd may be too small"
+            )
         residual = [solved.residual] * len(stack.replicas)
         rows.add(stack.replicas, first, 0, 0, "train", "relative_residual", residual)
         _finish(stack, wide, rows, first, 0, 0)

@@ -1,0 +1,69 @@
+"""What tests share: a copy of the project to run the workflow in, and a way to run it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[1]
+
+torch.set_num_threads(1)
+
+
+class Project:
+    """A working directory with the real rules; its config may be replaced."""
+
+    def __init__(self, folder: Path, experiment: str | None = None) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        shutil.copytree(ROOT / "workflow", folder / "workflow")
+        shutil.copytree(ROOT / "config", folder / "config")
+        for name in ("Snakefile", "environment.yml"):
+            shutil.copy(ROOT / name, folder / name)
+        if experiment is not None:
+            shutil.rmtree(folder / "config" / "experiments")
+            self.write("config/experiments/tiny.yaml", experiment)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("WANDB", "LEARNABILITY"))}
+        return kept | {"HOME": str(self.folder)} | more  # no netrc, no key
+
+    def start(self, *words: str, module: str = "snakemake", **env: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *words],
+            cwd=self.folder,
+            env=self.environment(**env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str, module: str = "snakemake", **env: str) -> tuple[int, str]:
+        process = self.start(*words, module=module, **env)
+        output, _ = process.communicate(timeout=600)
+        return process.returncode, output
+
+    def bytes(self, *patterns: str) -> dict[str, bytes]:
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for pattern in patterns
+            for path in sorted(self.folder.glob(pattern))
+        }
+
+
+@pytest.fixture
+def project(tmp_path: Path):
+    """Builds projects below the test's own folder: ``project('a')``, ``project('b', yaml)``."""
+    return lambda name="project", experiment=None: Project(tmp_path / name, experiment)

@@ -1,0 +1,146 @@
+"""The whole smoke graph through Snakemake: results, reruns, identical bytes, the report."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pandas
+import pytest
+
+from conftest import Project
+
+NUMBERS = (
+    "results/smoke/**/metrics.parquet",
+    "results/smoke/**/scores.parquet",
+    "results/smoke/verdicts/*",
+    "results/smoke/figures/*",
+)
+SMOKE = ("--cores", "2", "--config", "scale=smoke")
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """One full smoke run, shared by this module's tests."""
+    project = Project(tmp_path_factory.mktemp("smoke") / "project")
+    code, output = project.run(*SMOKE)
+    assert code == 0, output[-3000:]
+    return project
+
+
+def ran(output: str) -> dict[str, int]:
+    """Rules of Snakemake's table of job counts."""
+    table = re.search(r"^job +count\n-+ +-+\n(.*?)^total", output, re.S | re.M).group(1)
+    return {name: int(count) for name, count in (line.split() for line in table.splitlines())}
+
+
+def test_contracts_of_the_files(smoke: Project) -> None:
+    base = smoke.folder / "results" / "smoke"
+    ledger = (base / "ledger.csv").read_text().splitlines()
+    assert ledger[0] == "claim,paper,statement,verdict,value,low,high,threshold,unit,seeds,scale,note"
+    assert ledger[1].startswith("B-fig2a,B,")
+    metrics = pandas.read_parquet(base / "fig2a/3resnet/m100/metrics.parquet")
+    wanted = {"replica", "seed", "lr", "wd", "step", "epoch", "split", "name", "value"}
+    assert wanted <= set(metrics.columns)
+    assert set(metrics["split"]) == {"train", "val", "test"}
+    assert metrics[metrics["split"] == "test"].epoch.unique().tolist() == [25]  # seen once, at the end
+    scores = pandas.read_parquet(base / "fig2a/scores.parquet")
+    assert len(scores.learner.unique()) == 9
+    verdict = json.loads((base / "verdicts/B-fig2a.json").read_text())
+    assert verdict["verdict"] == "inconclusive"  # two seeds cannot decide
+    assert not list(base.rglob("*.pkl")) and not list(base.rglob("*.ckpt"))
+    assert not list((smoke.folder / ".scratch").rglob("stack.safetensors"))  # nothing left behind
+
+
+def test_report_has_ledger_figure_config_and_run_times(smoke: Project) -> None:
+    html = (smoke.folder / "results/smoke/report.html").read_text()
+    assert "The ledger, scale smoke" in html  # the front page
+    for part in ("1 Ledger", "2 Claims", "3 Configuration", "B-fig2a", "runtime"):
+        assert part in html, part
+    log = (smoke.folder / "results/smoke/logs/report.log").read_text()
+    assert "WARNING/2" not in log and "ERROR" not in log
+
+
+def test_second_call_has_nothing_to_do(smoke: Project) -> None:
+    code, output = smoke.run(*SMOKE)
+    assert code == 0 and "Nothing to be done" in output
+
+
+def test_deleting_one_metrics_file_reruns_what_follows_from_it(smoke: Project) -> None:
+    before = smoke.bytes(*NUMBERS)
+    (smoke.folder / "results/smoke/fig2a/2layer/m20/metrics.parquet").unlink()
+    code, output = smoke.run(*SMOKE)
+    assert code == 0
+    after = {
+        "evaluate": 1,
+        "judge": 1,
+        "figure": 1,
+        "ledger": 1,
+        "report": 1,
+        "publish": 1,
+        "all": 1,
+    }
+    assert ran(output) == {"train": 1, **after}
+    assert smoke.bytes(*NUMBERS) == before
+
+
+def test_changing_one_learner_reruns_that_learner_only(smoke: Project) -> None:
+    path = smoke.folder / "config/experiments/fig2a.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("2layer: {lr: [0.5], wd: [0.002]}", "2layer: {lr: [0.4], wd: [0.002]}"))
+    try:
+        code, output = smoke.run(*SMOKE, "--dry-run")
+        assert code == 0 and ran(output)["train"] == 2  # its two widths
+    finally:
+        path.write_text(text)
+
+
+def test_two_full_runs_give_identical_bytes(smoke: Project, project) -> None:
+    again = project("again")
+    code, output = again.run(*SMOKE)
+    assert code == 0, output[-3000:]
+    first, second = smoke.bytes(*NUMBERS), again.bytes(*NUMBERS)
+    assert len(first) == 18 + 1 + 1 + 3
+    assert first == second
+
+
+@pytest.mark.parametrize("words", [("judge", "B-fig2a"), ("figure", "B-fig2a"), ("ledger",)])
+def test_light_verbs_start_fast(smoke: Project, words: tuple[str, ...]) -> None:
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        code, output = smoke.run(*words, "--scale", "smoke", module="learnability")
+        times.append(time.perf_counter() - start)
+        assert code == 0, output
+    assert min(times) < 2.5
+
+
+def test_a_claim_is_a_target(smoke: Project) -> None:
+    code, output = smoke.run("--cores", "1", "results/laptop/verdicts/B-fig2a.json", "--dry-run")
+    assert code == 0
+    assert ran(output) == {"sample": 1, "train": 42, "evaluate": 1, "judge": 1}
+
+
+def test_cluster_profiles_are_valid(smoke: Project) -> None:
+    for profile in ("slurm", "slurm-gpu", "default"):
+        words = ("--profile", f"workflow/profiles/{profile}", "--cores", "1", "--dry-run")
+        code, output = smoke.run(*words, "--config", "scale=paper")
+        assert code == 0, output[-2000:]
+
+
+def test_error_of_one_job_shows_in_the_ledger_and_spares_the_rest(project) -> None:
+    broken = project("broken")
+    path: Path = broken.folder / "results/smoke/fig2a/samples.safetensors"
+    code, output = broken.run("--cores", "1", str(path.relative_to(broken.folder)))
+    assert code == 0, output
+    path.write_bytes(path.read_bytes()[:-1000])  # truncated; Snakemake sees only that it is there
+    target = "results/smoke/fig2a/2layer-last/m20/metrics.parquet"
+    code, output = broken.run("--cores", "1", target, "--config", "scale=smoke", "--rerun-triggers", "mtime")
+    assert code != 0
+    lines = [line for line in output.splitlines() if "error: " in line]
+    assert lines and "samples.safetensors: damaged or truncated" in lines[0]
+    assert "Traceback" not in output
+    ledger = (broken.folder / "results/smoke/ledger.csv").read_text()
+    assert "inconclusive" in ledger and "samples.safetensors: damaged or truncated" in ledger
