@@ -16,6 +16,14 @@ ROOT = Path(__file__).parents[1]
 torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True)
+def plain_arithmetic():
+    """A test that calls the program in this process must not leave its float settings behind."""
+    yield
+    torch.set_flush_denormal(False)
+    torch.set_num_threads(1)
+
+
 class Project:
     """A working directory with the real rules; its config may be replaced."""
 

@@ -126,13 +126,13 @@ def test_missing_samples_are_named(place, capsys):
 
 def test_samples_of_another_kind_are_named(place, capsys):
     write_tensors(SAMPLES, {"W": torch.zeros(2, 2)})
-    assert failure(capsys, *TRAIN).startswith(f"{SAMPLES}: not a samples file: lacks x_train")
+    assert failure(capsys, *TRAIN).startswith(f"{SAMPLES}: not a samples file")
 
 
 def test_samples_of_other_sizes_are_named(place, capsys):
     tensors, meta = read_tensors(SAMPLES)
     write_tensors(SAMPLES, {name: value[:1] for name, value in tensors.items()}, meta)
-    assert failure(capsys, *TRAIN).startswith(f"{SAMPLES}: does not hold the seeds and sizes")
+    assert failure(capsys, *TRAIN).startswith(f"{SAMPLES}: holds other seeds or sizes than the config")
     assert not OUTPUTS.exists()
 
 

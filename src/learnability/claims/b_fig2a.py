@@ -22,7 +22,7 @@ from pydantic import Field, field_validator, model_validator
 
 from learnability.claims import Judgement, Word
 from learnability.claims.stats import bootstrap_mean
-from learnability.schema import Strict
+from learnability.schema import Strict, wrong
 from learnability.theory.paper_b import composite_threshold
 
 ID = "B-fig2a"
@@ -50,7 +50,7 @@ class Parameters(Strict):
     @model_validator(mode="after")
     def _hero_competes(self) -> Parameters:
         if self.hero not in self.methods:
-            raise ValueError(f"hero {self.hero!r} must be one of methods")
+            raise wrong(("hero",), f"must be one of methods; allowed: {', '.join(self.methods)}, got {self.hero}")
         return self
 
 

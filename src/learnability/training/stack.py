@@ -165,10 +165,10 @@ class Stack(nn.Module):
         return self._work[key]
 
     @torch.no_grad()
-    def evaluate(self, split: Split) -> dict[str, Tensor]:
+    def evaluate(self, split: Split, block: int | None = None) -> dict[str, Tensor]:
         """error = mean ||out - y||^2 and c_s = mean out . s / k for each probe s; each (R,)."""
         n, k = split.x.shape[1], self.network.k
-        block = max(50, 2**18 // self.network.width)  # activations of one replica: about 1 MB
+        block = block or max(50, 2**18 // self.network.width)  # activations of a replica: about 1 MB
         result = {name: [] for name in ("error", *split.probes)}
         for rows in self.chunks():
             weights, seeds = self.weights(rows), self.row_of[rows]
