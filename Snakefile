@@ -1,6 +1,6 @@
 # The whole chain on one screen:
 #
-#   config -> sample -> train -> evaluate -> judge, figure -> ledger -> report, publish
+#   config -> sample -> train -> evaluate -> judge, figure -> ledger -> report
 #
 # Any file under results/<scale>/ is a target; a claim's is results/laptop/verdicts/<claim>.json.
 
@@ -25,13 +25,13 @@ include: "workflow/rules/ledger.smk"
 rule all:
     default_target: True
     input:
+        measurements_of(SCALE),
         f"results/{SCALE}/report.html",
-        f"results/{SCALE}/wandb/verdicts.json",
 
 
 rule measurements:
     input:
-        ledger_inputs(SCALE),
+        measurements_of(SCALE),
         f"results/{SCALE}/ledger.csv",
 
 

@@ -79,7 +79,6 @@ def test_deleting_one_metrics_file_reruns_what_follows_from_it(smoke: Project) -
         "figure": 1,
         "ledger": 1,
         "report": 1,
-        "publish": 1,
         "all": 1,
     }
     assert ran(output) == {"train": 1, **after}

@@ -261,8 +261,7 @@ def publish(args: argparse.Namespace, say: Log) -> None:
     run_id = f"{context.scale}-verdicts-{digest(config)}"
     name = f"verdicts ({context.scale})"
     with context.tracker(name, run_id, "verdicts", "verdict", config, say) as tracker:
-        output = context.layout.tracking("verdicts.json")
-        stage.run(context.layout.ledger("csv"), figures, tracker, output)
+        stage.run(context.layout.ledger("csv"), figures, tracker)
 
 
 def main(arguments: list[str] | None = None) -> int:

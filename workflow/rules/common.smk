@@ -142,13 +142,21 @@ def claims_of(scale):
     ]
 
 
-def ledger_inputs(scale):
-    """Verdicts, figures and resolved configs of the chosen experiments."""
+def measurements_of(scale):
+    """All that the chosen experiments ask for. Metrics and scores are named too, so that one that was
+    deleted is made again, with what follows from it."""
     layout = plan.Layout(scale)
-    verdicts = [layout.verdict(claim) for claim in claims_of(scale)]
-    pictures = [layout.figure(claim, "svg") for claim in claims_of(scale)]
-    configs = [layout.config(name) for name in chosen(scale)]
-    return [str(path) for path in verdicts + pictures + configs]
+    found = []
+    for name in chosen(scale):
+        experiment = experiments(scale)[name]
+        found += [
+            layout.metrics(job.experiment, job.learner, job.point)
+            for job in plan.jobs(experiment)
+        ]
+        found += [layout.scores(name), layout.config(name)]
+        found += [layout.verdict(claim) for claim in experiment.claims]
+        found += [layout.figure(claim, "svg") for claim in experiment.claims]
+    return [str(path) for path in found]
 
 
 experiments(SCALE)  # all of the config is checked here, before any job

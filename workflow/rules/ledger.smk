@@ -21,11 +21,11 @@ rule ledger:
         "python -m learnability ledger --scale {wildcards.scale} --log {log}"
 
 
-# Snakemake's own report of all that is above. It runs Snakemake a second time, on the finished part of the
-# graph, while the first one holds the working directory's lock.
+# The verdicts go to W&B, and Snakemake makes its own report of all that is above: it is run a second time, on
+# the finished part of the graph, while the first one holds the working directory's lock.
 rule report:
     input:
-        lambda w: ledger_inputs(w.scale),
+        lambda w: measurements_of(w.scale),
         "results/{scale}/ledger.csv",
     output:
         "results/{scale}/report.html",
@@ -36,21 +36,6 @@ rule report:
     params:
         experiments=lambda w: json.dumps(chosen(w.scale)),
     shell:
+        "python -m learnability publish --scale {wildcards.scale} && "
         "python -m snakemake measurements --report {output} --nolock --cores 1"
         " --config scale={wildcards.scale} 'experiments={params.experiments}' > {log} 2>&1"
-
-
-rule publish:
-    input:
-        "results/{scale}/ledger.csv",
-        figures=lambda w: [
-            str(plan.Layout(w.scale).figure(c, "png")) for c in claims_of(w.scale)
-        ],
-    output:
-        "results/{scale}/wandb/verdicts.json",
-    log:
-        "results/{scale}/logs/publish.log",
-    conda:
-        "../../environment.yml"
-    shell:
-        "python -m learnability publish --scale {wildcards.scale} --log {log}"

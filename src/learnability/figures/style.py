@@ -35,6 +35,8 @@ seaborn.set_theme(
 
 def save(figure: Figure, svg: Path, pdf: Path, png: Path) -> None:
     """Write the three formats whole and without dates: PNG is for dashboards and README."""
+    figure.get_layout_engine().execute(figure)  # once, not again for each format
+    figure.set_layout_engine("none")
     dated = {svg: {"Date": None}, pdf: {"CreationDate": None}, png: {}}
     for path, metadata in dated.items():
         write_whole(path, lambda t, m=metadata: figure.savefig(t, metadata=m, dpi=200))

@@ -6,17 +6,14 @@ from pathlib import Path
 
 import pandas
 
-from learnability.artifacts import write_json
 from learnability.tracking import Tracker
 
 
-def run(ledger: Path, figures: list[Path], tracker: Tracker, output: Path) -> None:
-    """Send the ledger as a table, a summary entry a claim, and the pictures; note what was sent."""
+def run(ledger: Path, figures: list[Path], tracker: Tracker) -> None:
+    """Send the ledger as a table, a summary entry a claim, and the pictures."""
     table = pandas.read_csv(ledger)
     tracker.table("ledger", table)
     tracker.summary({f"{row.claim}/verdict": row.verdict for row in table.itertuples()})
     tracker.summary({f"{r.claim}/value": r.value for r in table.itertuples() if r.value == r.value})
     for path in figures:
         tracker.image(path.stem, path)
-    tracker.finish()
-    write_json(output, {"claims": table.claim.tolist(), "figures": [p.stem for p in figures]})
