@@ -36,7 +36,11 @@ def main(widths: list[int]) -> None:
     peak = throughput.peak_gflops()
     for width in widths:
         speeds = throughput.measure(width, say)
-        peers = {"one Lightning run per model": speeds.lightning, "plain PyTorch loop per model": speeds.loop}
+        peers = {
+            "one Lightning run per model": speeds.lightning,
+            "one bare Lightning run per model": speeds.bare,
+            "plain PyTorch loop per model": speeds.loop,
+        }
         for peer_name, peer in peers.items():
             rows.append(row(f"stack m={width}", speeds.stack, peer, peer_name, "model-steps/s"))
         achieved = speeds.stack * throughput.flops(width) / 1e9

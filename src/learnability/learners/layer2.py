@@ -28,16 +28,17 @@ class Learner(Network):
         return torch.relu(x @ p["W"])
 
     def workspace(self, replicas: int, batch: int, like: Tensor) -> Tensors:
-        def buffer(width: int) -> Tensor:
-            return like.new_empty(replicas, batch, width)
+        def buffer(*shape: int) -> Tensor:
+            return like.new_empty(replicas, *shape)
 
-        return {"h": buffer(self.width), "g": buffer(self.width), "r": buffer(self.k)}
+        m, k = self.width, self.k  # r transposed: A h^T is twice as fast as h A^T
+        return {"h": buffer(batch, m), "g": buffer(batch, m), "r": buffer(k, batch)}
 
     def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
         a, h, g, r = p["A"], work["h"], work["g"], work["r"]
-        torch.bmm(x, p["W"], out=h).clamp_(min=0)
-        torch.bmm(h, a.transpose(1, 2), out=r).sub_(y)  # r = out - y
-        torch.bmm(r, a, out=g)  # B dLoss/dh: the 1/B goes into the product below
+        torch.bmm(x, p["W"], out=h).clamp_(min=0)  # (R, B, m)
+        torch.bmm(a, h.transpose(1, 2), out=r).sub_(y.transpose(1, 2))  # r = (out - y)^T, (R, k, B)
+        torch.bmm(r.transpose(1, 2), a, out=g)  # B dLoss/dh: the 1/B goes into the product below
         relu_gradient(g, h, 0, grad_input=g)
         into["W"].baddbmm_(x.transpose(1, 2), g, beta=decay, alpha=1 / x.shape[1])
-        return r
+        return r.transpose(1, 2)

@@ -41,22 +41,21 @@ class Learner(Network):
 
         m = self.width  # h1's last column stays 1: the bias of V
         return {"h1": buffer(m + 1), "z": buffer(m), "h2": buffer(m), "g": buffer(m)} | {
-            "r": buffer(self.k),
-            "e": buffer(self.k),
+            "r": like.new_empty(replicas, self.k, batch),  # transposed: A h^T is twice as fast
         }
 
     def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
         v, a = p["V"], p["A"]
-        h1, z, h2, g, r, e = (work[n] for n in ("h1", "z", "h2", "g", "r", "e"))
+        h1, z, h2, g, r = (work[n] for n in ("h1", "z", "h2", "g", "r"))
+        share = 1 / x.shape[1]
         torch.bmm(x, p["W"], out=z).clamp_(min=0)
         h1[..., : self.width] = z
         torch.bmm(h1, v, out=h2).clamp_(min=0)
-        torch.bmm(h2, a.transpose(1, 2), out=r).sub_(y)  # r = out - y
-        torch.div(r, x.shape[1], out=e)  # e = dLoss/dout
-        torch.bmm(e, a, out=g)
-        relu_gradient(g, h2, 0, grad_input=g)  # dLoss/d(V (h1, 1))
-        torch.bmm(g, v[:, : self.width].transpose(1, 2), out=h2)  # dLoss/dh1, h2 is free again
-        into["V"].baddbmm_(h1.transpose(1, 2), g, beta=decay)
-        relu_gradient(h2, z, 0, grad_input=h2)  # dLoss/d(W (x, 1))
-        into["W"].baddbmm_(x.transpose(1, 2), h2, beta=decay)
-        return r
+        torch.bmm(a, h2.transpose(1, 2), out=r).sub_(y.transpose(1, 2))  # r = (out - y)^T, (R, k, B)
+        torch.bmm(r.transpose(1, 2), a, out=g)
+        relu_gradient(g, h2, 0, grad_input=g)  # B dLoss/d(V (h1, 1)): 1/B goes into the last products
+        torch.bmm(g, v[:, : self.width].transpose(1, 2), out=h2)  # B dLoss/dh1, h2 is free again
+        into["V"].baddbmm_(h1.transpose(1, 2), g, beta=decay, alpha=share)
+        relu_gradient(h2, z, 0, grad_input=h2)  # B dLoss/d(W (x, 1))
+        into["W"].baddbmm_(x.transpose(1, 2), h2, beta=decay, alpha=share)
+        return r.transpose(1, 2)

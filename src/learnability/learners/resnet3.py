@@ -38,30 +38,31 @@ class Learner(Network):
         return h1 + torch.relu(with_one @ p["V"])
 
     def workspace(self, replicas: int, batch: int, like: Tensor) -> Tensors:
-        def buffer(width: int) -> Tensor:
-            return like.new_ones(replicas, batch, width)
+        def buffer(*shape: int) -> Tensor:
+            return like.new_ones(replicas, *shape)
 
-        m, k = self.width, self.k
-        return {"h1": buffer(m), "h2": buffer(m), "g": buffer(m), "o1": buffer(k)} | {
-            "o": buffer(k + 1),  # its last column stays 1: the bias of V
-            "r": buffer(k),
-            "e": buffer(k),
+        m, k = self.width, self.k  # what has k rows is kept transposed: A h^T is twice as fast as h A^T
+        return {"h1": buffer(batch, m), "h2": buffer(batch, m), "g": buffer(batch, m)} | {
+            "o": buffer(k + 1, batch),  # its last row stays 1: the bias of V
+            "o1": buffer(k, batch),
+            "r": buffer(k, batch),
+            "e": buffer(k, batch),
         }
 
     def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
         w, v, a = p["W"], p["V"], p["A"]
         h1, h2, g, o1, o, r, e = (work[n] for n in ("h1", "h2", "g", "o1", "o", "r", "e"))
-        torch.bmm(x, w, out=h1).clamp_(min=0)
-        torch.bmm(h1, a.transpose(1, 2), out=o1)
-        o[..., : self.k] = o1
-        torch.bmm(o, v, out=h2).clamp_(min=0)
-        torch.baddbmm(o1, h2, a.transpose(1, 2), out=r).sub_(y)  # r = out - y
-        torch.div(r, x.shape[1], out=e)  # e = dLoss/dout
-        torch.bmm(e, a, out=g)
+        torch.bmm(x, w, out=h1).clamp_(min=0)  # (R, B, m)
+        torch.bmm(a, h1.transpose(1, 2), out=o1)  # out1^T, (R, k, B)
+        o[:, : self.k] = o1
+        torch.bmm(o.transpose(1, 2), v, out=h2).clamp_(min=0)  # (R, B, m)
+        torch.baddbmm(o1, a, h2.transpose(1, 2), out=r).sub_(y.transpose(1, 2))  # r = (out - y)^T
+        torch.div(r, x.shape[1], out=e)  # e = dLoss/dout^T
+        torch.bmm(e.transpose(1, 2), a, out=g)
         relu_gradient(g, h2, 0, grad_input=g)  # dLoss/d(V (out1, 1))
-        into["V"].baddbmm_(o.transpose(1, 2), g, beta=decay)
-        e.baddbmm_(g, v[:, : self.k].transpose(1, 2))  # dLoss/dout1: skip + block
-        torch.bmm(e, a, out=g)
+        into["V"].baddbmm_(o, g, beta=decay)
+        e.baddbmm_(v[:, : self.k], g.transpose(1, 2))  # dLoss/dout1^T: skip + block
+        torch.bmm(e.transpose(1, 2), a, out=g)
         relu_gradient(g, h1, 0, grad_input=g)  # dLoss/d(W (x, 1))
         into["W"].baddbmm_(x.transpose(1, 2), g, beta=decay)
-        return r
+        return r.transpose(1, 2)

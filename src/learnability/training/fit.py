@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import lightning.pytorch as pl
 import torch
@@ -142,7 +143,7 @@ class Progress:
         self.say(f"epoch {record.epoch}/{self.total}, best validation error {best}{lost}, {left:.0f} s left")
 
 
-def _trainer(epochs: int, device: torch.device, callbacks: list[pl.Callback]) -> pl.Trainer:
+def bare_trainer(epochs: int, device: torch.device, callbacks: list[pl.Callback], **more: Any) -> pl.Trainer:
     """A bare single-device trainer: no logger, no Slurm signal handling, no checkpoints of its own."""
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)
@@ -158,6 +159,7 @@ def _trainer(epochs: int, device: torch.device, callbacks: list[pl.Callback]) ->
         num_sanity_val_steps=0,
         plugins=[LightningEnvironment(), SafeCheckpointIO()],
         callbacks=callbacks,
+        **more,
     )
 
 
@@ -187,6 +189,6 @@ def fit_sgd(
                 say(f"checkpoint cannot be used, starting anew: {error}")
                 checkpoint.unlink()
     epochs = math.ceil(module.schedule.epochs / module.log_every)
-    trainer = _trainer(epochs, device, callbacks)
+    trainer = bare_trainer(epochs, device, callbacks)
     trainer.fit(module, train_dataloaders=range(module.log_every), ckpt_path=resume)
     return module.history

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +36,16 @@ class Split:
     x: Tensor
     y: Tensor
     probes: dict[str, Tensor]
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """(x, 1, y) of all seeds as (S n, d+1+k): a minibatch is gathered with one call."""
+        return torch.cat([self.x, self.y], dim=-1).flatten(0, 1)
+
+    @cached_property
+    def zero_error(self) -> Tensor:
+        """Error of out = 0, mean ||y||^2, for each seed: (S,)."""
+        return self.y.square().sum(-1).mean(-1)
 
     def to(self, device: torch.device, dtype: torch.dtype = torch.float32) -> Split:
         """The same split elsewhere."""
@@ -123,8 +134,8 @@ class Stack(nn.Module):
             if bool((self.died[rows] >= 0).all()):
                 continue
             error[rows] = self._run_chunk(split, optimizer, rows, order, factor)
-        zero = split.y.square().sum(-1).mean(-1)[self.row_of]  # error of out = 0
-        lost = ~(error <= self.diverged_at * zero) & (self.died < 0)  # NaN counts as lost
+        limit = self.diverged_at * split.zero_error[self.row_of]
+        lost = ~(error <= limit) & (self.died < 0)  # NaN counts as lost
         if bool(lost.any()):
             self.died[lost] = epoch
             optimizer.drop_replicas(lost)
@@ -134,22 +145,19 @@ class Stack(nn.Module):
 
     def _run_chunk(self, split: Split, optimizer: StackSGD, rows: slice, order: Tensor, factor: float) -> Tensor:
         """All minibatches of an epoch for one chunk; returns its mean squared errors."""
-        x_all, y_all = split.x.flatten(0, 1), split.y.flatten(0, 1)
+        samples, inputs = split.rows, split.x.shape[-1]
         weights, buffers = self.weights(rows), optimizer.buffers(rows)
         rates, momentum = optimizer.rates(rows, factor), optimizer.momentum
         mine = order[self.row_of[rows]]  # (C, n)
         count, n = mine.shape
-        total = x_all.new_zeros(count)
+        total = samples.new_zeros(count)
         for start in range(0, n, self.batch):
             picked = mine[:, start : start + self.batch]
-            work = self._workspace(count, picked.shape[1], x_all)
-            x, y = work["x"], work["y"]
-            torch.index_select(x_all, 0, picked.reshape(-1), out=x)
-            torch.index_select(y_all, 0, picked.reshape(-1), out=y)
-            shape = (count, -1, x.shape[1])
-            residual = self.network.accumulate(
-                weights, x.view(shape), y.view(count, -1, y.shape[1]), buffers, momentum, work
-            )
+            work = self._workspace(count, picked.shape[1], samples)
+            torch.index_select(samples, 0, picked.flatten(), out=work["batch"])
+            batch = work["batch"].view(count, -1, samples.shape[1])
+            x, y = batch[..., :inputs], batch[..., inputs:]
+            residual = self.network.accumulate(weights, x, y, buffers, momentum, work)
             optimizer.apply(weights, buffers, rates)
             total += torch.linalg.vector_norm(residual, dim=(1, 2)).square_()
         return total / n
@@ -159,8 +167,7 @@ class Stack(nn.Module):
         key = (count, batch)
         if key not in self._work:
             work = self.network.workspace(count, batch, like)
-            work["x"] = like.new_empty(count * batch, self.network.d + 1)
-            work["y"] = like.new_empty(count * batch, self.network.k)
+            work["batch"] = like.new_empty(count * batch, like.shape[1])
             self._work[key] = work
         return self._work[key]
 
