@@ -13,6 +13,20 @@ import torch
 
 ROOT = Path(__file__).parents[1]
 
+# Two small learners, one of which trains for some seconds and loses four replicas of twelve.
+SLOW = """
+id: tiny
+claims: {B-fig2a: {methods: [3resnet, 2layer-last], min_seeds: 5, from_width: 1}}
+teacher: {kind: parity_composite, d: 16, k: 8, f_degree: 2, g_degree: 4, alpha: 0.3}
+data: {n_train: 530, n_val: 50, n_test: 100, seeds: [0, 1]}
+axes: {m: [60]}
+learners:
+  3resnet: {network: resnet3, train: hidden, lr: [0.1, 0.2, 50.0], wd: [0.0, 0.001]}
+  2layer-last: {network: layer2, train: last, wd: [0.01]}
+training: {batch: 50, phases: [500, 100], log_every: 20, checkpoint_seconds: 0}
+scales: {smoke: {}, laptop: {}, paper: {}}
+"""
+
 torch.set_num_threads(1)
 
 

@@ -10,22 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from conftest import Project
+from conftest import SLOW, Project
 from learnability.artifacts import write_tensors
 from learnability.training.checkpoint import SafeCheckpointIO, put_together, take_apart
 
-SLOW = """
-id: tiny
-claims: {B-fig2a: {methods: [3resnet, 2layer-last], min_seeds: 5, from_width: 1}}
-teacher: {kind: parity_composite, d: 16, k: 8, f_degree: 2, g_degree: 4, alpha: 0.3}
-data: {n_train: 530, n_val: 50, n_test: 100, seeds: [0, 1]}
-axes: {m: [60]}
-learners:
-  3resnet: {network: resnet3, train: hidden, lr: [0.1, 0.2, 50.0], wd: [0.0, 0.001]}
-  2layer-last: {network: layer2, train: last, wd: [0.01]}
-training: {batch: 50, phases: [500, 100], log_every: 20, checkpoint_seconds: 0}
-scales: {smoke: {}, laptop: {}, paper: {}}
-"""
 TRAIN = ("train", "tiny", "3resnet", "m60", "--scale", "smoke")
 RESULTS = ("results/smoke/tiny/3resnet/m60/*",)
 LOG = "results/smoke/logs/train/tiny/3resnet/m60.log"

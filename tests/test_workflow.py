@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas
 import pytest
 
-from conftest import Project
+from conftest import SLOW, Project
+from wandb_log import decoded, history, last_summary, records
 
 NUMBERS = (
     "results/smoke/**/metrics.parquet",
@@ -56,7 +57,7 @@ def test_contracts_of_the_files(smoke: Project) -> None:
 
 def test_report_has_ledger_figure_config_and_run_times(smoke: Project) -> None:
     html = (smoke.folder / "results/smoke/report.html").read_text()
-    assert "The ledger, scale smoke" in html  # the front page
+    assert "Scale smoke: 0 supported" in html  # the front page
     for part in ("1 Ledger", "2 Claims", "3 Configuration", "B-fig2a", "runtime"):
         assert part in html, part
     log = (smoke.folder / "results/smoke/logs/report.log").read_text()
@@ -144,3 +145,29 @@ def test_error_of_one_job_shows_in_the_ledger_and_spares_the_rest(project) -> No
     assert "Traceback" not in output
     ledger = (broken.folder / "results/smoke/ledger.csv").read_text()
     assert "inconclusive" in ledger and "samples.safetensors: damaged or truncated" in ledger
+
+
+def test_online_without_a_server_succeeds_and_says_so_once(project) -> None:
+    """A false key and nothing that answers (a closed loopback port): all jobs run, runs are on disk."""
+    key = "f00dfeed" * 5
+    alone = project("alone", SLOW.replace("phases: [500, 100]", "phases: [40]"))
+    online = {"WANDB_MODE": "online", "WANDB_API_KEY": key, "WANDB_BASE_URL": "http://127.0.0.1:9"}
+    code, output = alone.run(*SMOKE, **online)
+    assert code == 0, output[-3000:]
+    assert output.count("no W&B server in reach") == 1
+    folders = {path.name: path for path in (alone.folder / "results/smoke/wandb").iterdir()}
+    assert len(folders) == 3  # two training jobs and the verdicts
+    configs = {}
+    for folder in folders.values():
+        (run,) = [record.run for record in records(folder) if record.HasField("run")][:1]
+        configs[run.job_type] = (folder, run.run_group, decoded(run.config.update))
+    assert set(configs) == {"3resnet", "2layer-last", "verdict"}
+    folder, group, config = configs["3resnet"]
+    assert group == "tiny" and config["spec"]["lr"] == [0.1, 0.2, 50.0] and config["width"] == 60
+    rows = history(folder)
+    assert [row["_step"] for row in rows] == [220, 440]  # 11 minibatches an epoch, logged every 20
+    assert {"train/error/q50", "val/error/best", "val/cG/q90"} <= set(rows[0])
+    assert rows[-1]["val/error/alive"] == 8  # of 12: those at lr 50 diverged
+    assert "test/error/min" in last_summary(folder)
+    for path in alone.folder.rglob("*"):
+        assert not path.is_file() or key.encode() not in path.read_bytes(), path

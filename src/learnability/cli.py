@@ -158,7 +158,7 @@ def sample(args: argparse.Namespace, say: Log) -> None:
 
     context = Context(args)
     experiment = context.experiment(args.experiment)
-    stage.run(sample_config(experiment), context.layout.samples(args.experiment))
+    stage.run(sample_config(experiment), context.layout.samples(args.experiment), say)
 
 
 def train(args: argparse.Namespace, say: Log) -> None:

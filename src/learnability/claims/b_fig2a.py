@@ -153,6 +153,9 @@ def _remarks(rows: list[AtWidth], scores: pandas.DataFrame, threshold: float, gi
     below = sorted({n for r in rows for n in given.methods if n != given.hero and r.error[n].mean() < threshold})
     if below:
         remarks.append(f"mean test error below the threshold somewhere too: {', '.join(below)}")
+    ends = sorted({edge.split()[0] for edge in _edges(scores)} - {given.hero})  # they may be undertuned
+    if ends:
+        remarks.append(f"most seeds picked the end of a grid somewhere: {', '.join(ends)}")
     lost = scores[scores.diverged].groupby("learner").size()
     if len(lost):
         remarks.append("diverged replicas: " + ", ".join(f"{n} of {name}" for name, n in lost.items()))

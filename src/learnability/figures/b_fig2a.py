@@ -41,13 +41,14 @@ def draw(scores: pandas.DataFrame, given: Parameters, teacher: dict[str, Any]) -
             _line(panel, rows, column, look)
     error, signal = panels
     error.axhline(threshold, color="black", linewidth=0.9, linestyle="-.")
-    left = picks.m.min()
+    left, right = picks.m.min(), picks.m.max()
     error.annotate(
-        rf"$k\alpha^2 = {threshold:.2f}$: composite part not learned",
-        (left, threshold),
+        rf"$k\alpha^2 = {threshold:.2f}$: $F$ alone",
+        (right, threshold),
         xytext=(0, -3),
         textcoords="offset points",
         va="top",
+        ha="right",
         fontsize=6.5,
     )
     error.set(yscale="log", ylabel=r"test error $\mathbb{E}\,\|\mathrm{out}-y\|^2$")

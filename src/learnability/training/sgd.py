@@ -72,8 +72,9 @@ class StackSGD(torch.optim.Optimizer):
         """(-lr * factor, wd) by weight, shaped to broadcast over one replica's weights."""
         found = {}
         for group in self.param_groups:
-            shape = (-1, *[1] * (group["params"][0].dim() - 1))
-            lr, wd = group["lr"][rows], group["wd"][rows]
+            weight = group["params"][0]
+            shape = (-1, *[1] * (weight.dim() - 1))
+            lr, wd = (group[key][rows].to(weight.device) for key in ("lr", "wd"))  # a resume loads on the CPU
             found[group["name"]] = ((-factor * lr).view(shape), wd.view(shape))
         return found
 

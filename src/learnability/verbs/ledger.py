@@ -101,21 +101,30 @@ def _markdown(rows: list[dict[str, str]]) -> str:
 
 
 def _front_page(rows: list[dict[str, str]], scale: str) -> str:
-    """reStructuredText for Snakemake's report: the ledger first."""
-    counts = {
-        word: sum(row["verdict"] == word for row in rows) for word in ("supported", "contradicted", "inconclusive")
-    }
-    summary = ", ".join(f"{n} {word}" for word, n in counts.items())
-    table = "".join("   " + ", ".join(_quote(cell) for cell in line) + "\n" for line in [HEAD, *map(_cells, rows)])
+    """reStructuredText for Snakemake's report: a narrow table, then each claim in words."""
+    words = ("supported", "contradicted", "inconclusive")
+    counts = ", ".join(f"{sum(row['verdict'] == word for row in rows)} {word}" for word in words)
+    narrow = [HEAD.index(name) for name in ("claim", "verdict", "value [95% interval]", "threshold", "seeds")]
+    lines = [[cells[i] for i in narrow] for cells in [HEAD, *map(_cells, rows)]]
+    table = "".join("   " + ", ".join(_quote(cell) for cell in line) + "\n" for line in lines)
+    claims = "".join(
+        f"**{row['claim']}** (paper {row['paper']}): {_literal(row['statement'])}. Measured: "
+        f"{_literal(row['unit'])}. Why: {_literal(row['note'])}.\n\n"
+        for row in rows
+    )
     return (
-        f"The ledger, scale {scale}: {summary}\n{'=' * 70}\n\n"
-        f".. csv-table::\n   :header-rows: 1\n\n{table}\n"
+        f"The ledger\n==========\n\nScale {scale}: {counts}.\n\n"
+        f".. csv-table::\n   :header-rows: 1\n\n{table}\n{claims}"
         "Figures, verdicts with all their numbers, and the resolved configuration are in the menu; "
         "run times are under *Statistics*.\n"
     )
 
 
+def _literal(text: str) -> str:
+    """Text whose markup characters are shown, not obeyed."""
+    return "".join(f"\\{c}" if c in "\\*`|_" else c for c in text)
+
+
 def _quote(cell: str) -> str:
-    """A CSV cell whose reStructuredText shows the text itself: markup characters escaped."""
-    escaped = "".join(f"\\{c}" if c in "\\*`|_" else c for c in cell)
-    return '"' + escaped.replace('"', '""') + '"'
+    """A cell of a CSV table that shows the text itself."""
+    return '"' + _literal(cell).replace('"', '""') + '"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from learnability.training.stack import Split
 SPLITS = ("train", "val", "test")
 
 
-def run(config: dict[str, Any], output: Path) -> None:
+def run(config: dict[str, Any], output: Path, say: Callable[[str], None]) -> None:
     """Draw x (S, n, d) and y (S, n, k) for each split; a seed has samples of its own in all three."""
     parameters = dict(config["teacher"])
     teacher = teachers.build(parameters.pop("kind"), **parameters)
+    alone, nothing = teacher.risk_without_composite(), teacher.risk([{} for _ in range(teacher.k)])
+    say(f"exact population errors: {nothing:.4g} of out = 0, {alone:.4g} of learning F alone")
     tensors: dict[str, torch.Tensor] = {}
     for split in SPLITS:
         n = config["data"][f"n_{split}"]

@@ -72,6 +72,9 @@ def run(
     """Train (or solve) the sweep of ``job`` and write its two files, the model first."""
     teacher, data = job.teacher.model_dump(mode="json"), job.data.model_dump(mode="json")
     splits = sample.load(samples, teacher, data)
+    by_sgd = isinstance(job.spec, Hidden) or job.spec.solver == "sgd"
+    if device.type == "mps" and not by_sgd:
+        device = torch.device("cpu")  # exact solutions are in float64, which MPS does not have
     splits = {name: split.to(device) for name, split in splits.items()}
     network = learners.build(
         job.spec.network,
@@ -81,7 +84,7 @@ def run(
         init_scale=job.spec.init_scale,
     )
     rows = Rows([])
-    if isinstance(job.spec, Hidden) or job.spec.solver == "sgd":
+    if by_sgd:
         best = _by_sgd(job, network, splits, scratch, device, tracker, say, rows)
     else:
         best = _by_ridge(job, network, splits, tracker, say, rows)
