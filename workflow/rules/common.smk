@@ -23,9 +23,7 @@ def or_exit(action):
             file=sys.stderr,
         )
         sys.stderr.flush()
-        os._exit(
-            1
-        )  # sys.exit would be reported by Snakemake as an error of the Snakefile
+        os._exit(1)  # sys.exit would be reported by Snakemake as an error of the Snakefile
 
 
 SETTINGS = or_exit(lambda: load_settings(Path("config"), dict(config)))
@@ -34,12 +32,8 @@ SCALE = SETTINGS.scale
 # Jobs find this interpreter, this source and these settings, also on a cluster node, where this file
 # is read again. They are no params: where Python lies or how runs are tracked changes no number.
 os.environ.update(
-    PATH=os.pathsep.join(
-        [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
-    ),
-    PYTHONPATH=os.pathsep.join(
-        [str(sources.PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
-    ),
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+    PYTHONPATH=os.pathsep.join([str(sources.PACKAGE.parent), os.environ.get("PYTHONPATH", "")]),
     LEARNABILITY_SETTINGS=SETTINGS.model_dump_json(),
     LEARNABILITY_PARENT=str(os.getpid()),
 )
@@ -69,9 +63,7 @@ def experiments(scale):
 @cache
 def chosen(scale):
     """Experiments that `rule all` asks for."""
-    return list(
-        or_exit(lambda: load_experiments(Path("config"), scale, SETTINGS.experiments))
-    )
+    return list(or_exit(lambda: load_experiments(Path("config"), scale, SETTINGS.experiments)))
 
 
 def experiment_of(wildcards):
@@ -81,9 +73,7 @@ def experiment_of(wildcards):
 
 def job_of(wildcards):
     experiment = experiment_of(wildcards)
-    return or_exit(
-        lambda: plan.find_job(experiment, wildcards.learner, wildcards.point)
-    )
+    return or_exit(lambda: plan.find_job(experiment, wildcards.learner, wildcards.point))
 
 
 def claim_of(wildcards):
@@ -119,8 +109,7 @@ def sources_of_job(wildcards):
 def metrics_of(wildcards):
     layout = plan.Layout(wildcards.scale)
     return [
-        str(layout.metrics(job.experiment, job.learner, job.point))
-        for job in plan.jobs(experiment_of(wildcards))
+        str(layout.metrics(job.experiment, job.learner, job.point)) for job in plan.jobs(experiment_of(wildcards))
     ]
 
 
@@ -131,15 +120,11 @@ def scores_of(wildcards):
 def claim_digest(wildcards):
     """What a claim's judge and figure depend on beside the scores."""
     experiment = claim_of(wildcards)
-    return plan.digest(
-        [experiment.claims[wildcards.claim], experiment.teacher.model_dump(mode="json")]
-    )
+    return plan.digest([experiment.claims[wildcards.claim], experiment.teacher.model_dump(mode="json")])
 
 
 def claims_of(scale):
-    return [
-        claim for name in chosen(scale) for claim in experiments(scale)[name].claims
-    ]
+    return [claim for name in chosen(scale) for claim in experiments(scale)[name].claims]
 
 
 def measurements_of(scale):
@@ -149,10 +134,7 @@ def measurements_of(scale):
     found = []
     for name in chosen(scale):
         experiment = experiments(scale)[name]
-        found += [
-            layout.metrics(job.experiment, job.learner, job.point)
-            for job in plan.jobs(experiment)
-        ]
+        found += [layout.metrics(job.experiment, job.learner, job.point) for job in plan.jobs(experiment)]
         found += [layout.scores(name), layout.config(name)]
         found += [layout.verdict(claim) for claim in experiment.claims]
         found += [layout.figure(claim, "svg") for claim in experiment.claims]

@@ -1,9 +1,7 @@
 rule ledger:
     input:
         sources_of("verbs.ledger"),
-        verdicts=lambda w: [
-            str(plan.Layout(w.scale).verdict(c)) for c in claims_of(w.scale)
-        ],
+        verdicts=lambda w: [str(plan.Layout(w.scale).verdict(c)) for c in claims_of(w.scale)],
     output:
         csv=report(
             "results/{scale}/ledger.csv",

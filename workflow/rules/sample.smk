@@ -18,9 +18,7 @@ rule configure:
 
 rule sample:
     input:
-        lambda w: sources_of(
-            "verbs.sample", teachers.module_of(experiment_of(w).teacher.kind)
-        ),
+        lambda w: sources_of("verbs.sample", teachers.module_of(experiment_of(w).teacher.kind)),
     output:
         "results/{scale}/{experiment}/samples.safetensors",
     log:
