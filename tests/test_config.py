@@ -87,7 +87,7 @@ MISTAKES: dict[str, tuple[str, str, Any, str, str]] = {
     "too few coordinates": (FIG, "teacher.d", 15, "", "at least k * f_degree = 8 * 2 = 16, got 15"),
     "unknown teacher": (FIG, "teacher.kind", "cubic", "", "one of parity_composite"),
     "huge number": (FIG, "teacher.alpha", 10**400, "", "a finite number >= 0, got 1000"),
-    "no claims": (FIG, "claims", {}, "", "one or more 'key: value' pairs"),
+    "axis of no claim": (FIG, "axes.N", [500, 1000], "claims.B-fig2a", "judged by m alone, but axes has N too"),
     "unknown claim": (FIG, "claims.Z-fig9", {}, "", "no such claim; allowed: B-fig2a"),
     "claim left empty": (FIG, "claims.B-fig2a", None, "", "'key: value' pairs, got null"),
     "unknown claim key": (FIG, "claims.B-fig2a.rato", 1, "", "allowed: from_width, hero, "),

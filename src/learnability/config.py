@@ -245,18 +245,21 @@ def load_experiment(path: Path, scale: str) -> Experiment:
 
 def _check_claims(experiment: Experiment, place: Place) -> None:
     """Every claim served has a judge, which takes these parameters, of learners that there are."""
-    from learnability.claims import available, parameters  # pandas comes with it: only when needed
+    from learnability.claims import available, load  # pandas comes with it: only when needed
 
     for claim, values in experiment.claims.items():
         here = ["claims", claim]
         if claim not in available():
             allowed = ", ".join(sorted(available()))
             raise UserError(f"{place(here)}: no such claim; allowed: {allowed}")
-        model = parameters(claim)
+        model = load(claim).Parameters
         try:
             given = model.model_validate(values)
         except ValidationError as error:
             raise _complain(error, model, lambda keys, at=here: place([*at, *keys])) from None
+        if extra := sorted(experiment.swept() - load(claim).AXES):
+            allowed = ", ".join(sorted(load(claim).AXES))
+            raise UserError(f"{place(here)}: is judged by {allowed} alone, but axes has {', '.join(extra)} too")
         for key in NAMING_LEARNERS:
             names = getattr(given, key, [])
             for name in [names] if isinstance(names, str) else names:

@@ -177,12 +177,16 @@ class Experiment(Strict):
     """One file of ``config/experiments`` at one scale: all that its claims need."""
 
     id: str
-    claims: Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
+    claims: dict[str, dict[str, Any]]  # may be empty: measure and judge nothing
     teacher: ParityComposite
     data: Data
     axes: Axes
     learners: Annotated[dict[str, Learner], Field(min_length=1)]
     training: Training = Training()
+
+    def swept(self) -> set[str]:
+        """Axes that any learner sweeps."""
+        return {axis for axes in (self.axes, *(s.axes for s in self.learners.values())) for axis in axes}
 
     @field_validator("id")
     @classmethod

@@ -1,7 +1,8 @@
 """Measurements in, verdict out: one module per claim, named after it (B-fig2a -> ``b_fig2a.py``).
 
-A claim module holds ``PAPER``, ``STATEMENT``, ``UNIT``, a pydantic model ``Parameters`` (what the experiment file
-may set under ``claims.<id>``) and ``judge(scores, parameters, teacher) -> Judgement``.
+A claim module holds ``ID``, ``PAPER``, ``STATEMENT``, ``UNIT``, ``AXES`` (what its experiment may sweep), a pydantic
+model ``Parameters`` (what the experiment file may set under ``claims.<id>``) and
+``judge(scores, parameters, teacher) -> Judgement``.
 """
 
 from __future__ import annotations
@@ -46,8 +47,3 @@ def available() -> set[str]:
 def load(claim: str) -> ModuleType:
     """The module of a claim."""
     return import_module(f"learnability.{module_of(claim)}")
-
-
-def parameters(claim: str) -> type:
-    """The pydantic model of what a claim's entry in the experiment file may hold."""
-    return load(claim).Parameters

@@ -28,6 +28,7 @@ from learnability.theory.paper_b import composite_threshold
 ID = "B-fig2a"
 PAPER = "B"
 STATEMENT = "At N = 1000 only 3resnet learns the composite part alpha G(F), at every width (Figure 2(a))"
+AXES = {"m"}  # what it is judged by; other sweeps belong in other experiments
 UNIT = "test E||out-y||^2 of 3resnet, worst judged width"
 
 

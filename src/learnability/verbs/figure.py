@@ -20,5 +20,5 @@ def run(
     png: Path,
 ) -> None:
     """Draw ``claim`` from ``scores``."""
-    parameters = claims.parameters(claim)(**given)
+    parameters = claims.load(claim).Parameters(**given)
     style.save(figures.load(claim).draw(read_frame(scores), parameters, teacher), svg, pdf, png)
