@@ -1,7 +1,7 @@
 """Measurements in, verdict out: one module per claim, named after it (B-fig2a -> ``b_fig2a.py``).
 
-A claim module holds ``ID``, ``PAPER``, ``STATEMENT``, ``UNIT``, ``AXES`` (what its experiment may sweep), a pydantic
-model ``Parameters`` (what the experiment file may set under ``claims.<id>``) and
+A claim module holds ``ID``, ``PAPER``, ``STATEMENT``, ``UNIT``, ``AXES`` (what its experiment may sweep), a
+pydantic model ``Parameters`` (what the experiment file may set under ``claims.<id>``) and
 ``judge(scores, parameters, teacher) -> Judgement``.
 """
 
