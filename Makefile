@@ -15,7 +15,7 @@ READY := .venv/.ready
 .PHONY: run test bench lint format sync lock
 
 run: $(READY)
-	$(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profiles/default --config scale=$(SCALE)
+	$(BIN)/snakemake --cores $(CORES) --quiet rules --config scale=$(SCALE)
 	@cat results/$(SCALE)/ledger.md
 	@echo "report: results/$(SCALE)/report.html"
 

@@ -46,6 +46,7 @@ class Project:
         folder.mkdir(parents=True)
         shutil.copytree(ROOT / "workflow", folder / "workflow")
         shutil.copytree(ROOT / "config", folder / "config")
+        shutil.copytree(ROOT / "profiles", folder / "profiles")
         for name in ("Snakefile", "environment.yml"):
             shutil.copy(ROOT / name, folder / name)
         if experiment is not None:

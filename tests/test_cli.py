@@ -121,7 +121,7 @@ def test_damaged_samples_are_named(place, capsys, kind):
 
 def test_missing_samples_are_named(place, capsys):
     SAMPLES.unlink()
-    assert failure(capsys, *TRAIN) == f"{SAMPLES}: no such file"
+    assert failure(capsys, *TRAIN) == f"{SAMPLES}: no such file; `learnability sample fig2a` makes it"
 
 
 def test_samples_of_another_kind_are_named(place, capsys):

@@ -142,3 +142,18 @@ def test_write_is_whole_or_not_at_all(tmp_path: Path) -> None:
         write_tensors(path, {"a": torch.ones(4)}, {"bad": 1})  # metadata must be text
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["t.safetensors"]
+
+
+def test_outputs_written_but_not_booked_are_made_again(project) -> None:
+    """Snakemake killed between a job's end and its own notice of it leaves a marker beside whole files."""
+    from base64 import b64encode
+
+    left = project("left", SLOW)
+    target = "results/smoke/tiny/2layer-last/m60/metrics.parquet"
+    words = ("--cores", "1", "--config", "scale=smoke", "--", target)
+    assert left.run(*words)[0] == 0
+    before = left.bytes(target)
+    (left.folder / ".snakemake/incomplete" / b64encode(target.encode()).decode()).touch()
+    code, output = left.run(*words)
+    assert code == 0 and "1 of 1 steps (100%) done" in output, output
+    assert left.bytes(target) == before

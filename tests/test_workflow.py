@@ -125,7 +125,7 @@ def test_a_claim_is_a_target(smoke: Project) -> None:
 
 
 def test_cluster_profiles_are_valid(smoke: Project) -> None:
-    for profile in ("slurm", "slurm-gpu", "default"):
+    for profile in ("slurm", "slurm-gpu"):
         words = ("--profile", f"workflow/profiles/{profile}", "--cores", "1", "--dry-run")
         code, output = smoke.run(*words, "--config", "scale=paper")
         assert code == 0, output[-2000:]
@@ -171,3 +171,21 @@ def test_online_without_a_server_succeeds_and_says_so_once(project) -> None:
     assert "test/error/min" in last_summary(folder)
     for path in alone.folder.rglob("*"):
         assert not path.is_file() or key.encode() not in path.read_bytes(), path
+
+
+def test_a_failed_rerun_does_not_show_the_old_verdict(project) -> None:
+    """A verdict of another config, or older than its measurements, is open in the partial ledger."""
+    changed = project("changed", SLOW.replace("phases: [500, 100]", "phases: [20]"))
+    assert changed.run(*SMOKE)[0] == 0
+    ledger = changed.folder / "results/smoke/ledger.csv"
+    partial = ("ledger", "--partial", "--scale", "smoke")
+    code, output = changed.run(*partial, module="learnability")
+    assert code == 0 and "1 verdict(s), 0 open" in output
+    path = changed.folder / "config/experiments/tiny.yaml"
+    path.write_text(path.read_text().replace("alpha: 0.3", "alpha: 0.4"))
+    code, output = changed.run(*partial, module="learnability")
+    assert code == 0 and "0 verdict(s), 1 open" in output
+    assert "not run to the end since the last change" in ledger.read_text()
+    (changed.folder / "results/smoke/tiny/3resnet/m60/metrics.parquet").unlink()
+    changed.run(*partial, module="learnability")
+    assert "no result from 3resnet/m60" in ledger.read_text()

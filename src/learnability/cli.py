@@ -176,6 +176,10 @@ def train(args: argparse.Namespace, say: Log) -> None:
     config = {**job.config(), "scale": context.scale}
     run_id = f"{context.scale}-{job.digest()}"
     name = f"{job.learner} {job.point} ({context.scale})"
+    try:
+        (scratch / run_id).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"config: scratch: {scratch} cannot be written: {error.strerror}") from None
     with context.tracker(name, run_id, job.experiment, job.learner, config, say) as tracker:
         stage.run(
             job,
@@ -200,6 +204,7 @@ def evaluate(args: argparse.Namespace, say: Log) -> None:
 
 
 def judge(args: argparse.Namespace, say: Log) -> None:
+    from learnability.plan import claim_config
     from learnability.verbs import judge as stage
 
     context = Context(args)
@@ -209,6 +214,7 @@ def judge(args: argparse.Namespace, say: Log) -> None:
         given,
         experiment.teacher.model_dump(mode="json"),
         context.scale,
+        claim_config(experiment, args.claim),
         context.layout.scores(experiment.id),
         context.layout.verdict(args.claim),
     )
@@ -232,23 +238,12 @@ def ledger(args: argparse.Namespace, say: Log) -> None:
     verdicts = {claim: context.layout.verdict(claim) for claim in context.claims()}
     missing = {}
     if args.partial:
-        missing = {c: _why_open(context, c) for c, path in verdicts.items() if not path.exists()}
+        needs = {claim: (context.layout, context.claim(claim)[0], claim) for claim in verdicts}
+        missing = {claim: stage.why_open(*need) for claim, need in needs.items() if not stage.is_current(*need)}
         verdicts = {c: path for c, path in verdicts.items() if c not in missing}
     outputs = {ending: context.layout.ledger(ending) for ending in ("csv", "md", "rst")}
     stage.run(verdicts, context.scale, outputs, missing)
     say(f"{outputs['csv']}: {len(verdicts)} verdict(s), {len(missing)} open")
-
-
-def _why_open(context: Context, claim: str) -> str:
-    """The errors in the logs of what a claim needs: one line each."""
-    experiment, _ = context.claim(claim)
-    logs = sorted((context.layout.base / "logs").glob(f"*/{experiment.id}/**/*.log"))
-    logs += sorted((context.layout.base / "logs").glob(f"*/{claim}.log"))
-    found = []
-    for path in logs:
-        errors = [line for line in path.read_text().splitlines() if line.startswith("error: ")]
-        found += [f"{path.relative_to(context.layout.base / 'logs').with_suffix('')}: {e}" for e in errors[:1]]
-    return "; ".join(found) if found else "not run to the end"
 
 
 def publish(args: argparse.Namespace, say: Log) -> None:

@@ -174,6 +174,8 @@ def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """``base`` with ``over`` laid on top, mappings merged key by key, all else replaced."""
     merged = copy.deepcopy(base)
     for key, value in over.items():
+        if value is None and isinstance(merged.get(key), dict):
+            continue  # a section left empty changes nothing
         both = isinstance(merged.get(key), dict) and isinstance(value, dict)
         merged[key] = _merge(merged[key], value) if both else copy.deepcopy(value)
     return merged

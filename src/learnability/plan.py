@@ -111,6 +111,12 @@ def _job(experiment: Experiment, learner: str, values: dict[str, float]) -> Job:
     )
 
 
+def claim_config(experiment: Experiment, claim: str) -> str:
+    """Hash of all that a verdict rests on: the judge's parameters, the teacher, every job."""
+    teacher = experiment.teacher.model_dump(mode="json")
+    return digest([experiment.claims[claim], teacher, [job.digest() for job in jobs(experiment)]])
+
+
 def find_job(experiment: Experiment, learner: str, point: str) -> Job:
     """The job named on a command line, or a :class:`UserError` that lists what there is."""
     if learner not in experiment.learners:

@@ -145,8 +145,8 @@ class Hidden(LearnerBase):
     """SGD on the hidden weights only (Appendix A of paper B)."""
 
     train: Literal["hidden"]
-    lr: Annotated[list[PositiveFloat], Field(min_length=1)]
-    wd: Annotated[list[NonNegative], Field(min_length=1)]
+    lr: Annotated[list[PositiveFloat], Field(min_length=1), AfterValidator(_distinct)]
+    wd: Annotated[list[NonNegative], Field(min_length=1), AfterValidator(_distinct)]
     lr_scale: dict[Literal["W", "V"], PositiveFloat] = {}
 
 
@@ -154,7 +154,7 @@ class Linear(LearnerBase):
     """``last``: conjugate kernel; ``ntk``: tangent kernel. Linear in the weights that train."""
 
     train: Literal["last", "ntk"]
-    wd: Annotated[list[PositiveFloat], Field(min_length=1)]
+    wd: Annotated[list[PositiveFloat], Field(min_length=1), AfterValidator(_distinct)]
     solver: Literal["ridge", "sgd"] = "ridge"
     lr: list[PositiveFloat] = []
     outputs: Literal["shared", "separate"] = "shared"

@@ -38,12 +38,9 @@ os.environ.update(
     LEARNABILITY_PARENT=str(os.getpid()),
 )
 
-# The same command goes on after a kill: outputs are written whole, so one that Snakemake had not yet
-# booked is simply made again.
+# The same command goes on after a kill (profiles/default does its part).
 if clear_stale_lock():
     print("removed the lock of a Snakemake that was killed", file=sys.stderr)
-if workflow.dag_settings:
-    workflow.dag_settings.force_incomplete = True
 
 
 wildcard_constraints:
@@ -119,8 +116,7 @@ def scores_of(wildcards):
 
 def claim_digest(wildcards):
     """What a claim's judge and figure depend on beside the scores."""
-    experiment = claim_of(wildcards)
-    return plan.digest([experiment.claims[wildcards.claim], experiment.teacher.model_dump(mode="json")])
+    return plan.claim_config(claim_of(wildcards), wildcards.claim)
 
 
 def claims_of(scale):

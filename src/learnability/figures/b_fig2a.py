@@ -42,8 +42,9 @@ def draw(scores: pandas.DataFrame, given: Parameters, teacher: dict[str, Any]) -
     error, signal = panels
     error.axhline(threshold, color="black", linewidth=0.9, linestyle="-.")
     left, right = picks.m.min(), picks.m.max()
+    floor = r"k(\alpha^2+\sigma^2)" if teacher.get("noise") else r"k\alpha^2"
     error.annotate(
-        rf"$k\alpha^2 = {threshold:.2f}$: $F$ alone",
+        f"${floor} = {threshold:.2f}$: $F$ alone",
         (right, threshold),
         xytext=(0, -3),
         textcoords="offset points",

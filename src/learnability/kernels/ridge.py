@@ -64,7 +64,7 @@ def ridge_krylov(
 
     Lanczos on K = Phi Phi^T from y (dual) or on Phi^T Phi from Phi^T y (primal), fully
     reorthogonalised: K Q = Q T + beta q e^T with T tridiagonal. Adding N w shifts T and leaves Q, so each w costs
-    one small solve (T + N w) z = ||rhs|| e_1, and the residual of the big system is |beta z_last|.
+    one small solve (T + N w) z = e_1, and the residual of the big system, relative to ||rhs||, is |beta z_last|.
     y: (n,) with n = N k rows; ``n_samples`` is N. Stops when all residuals are below ``tolerance``.
     """
     dual = len(y) < n_params
@@ -78,7 +78,7 @@ def ridge_krylov(
     most_steps = min(most_steps, len(rhs))
     basis = rhs.new_empty(most_steps, len(rhs))
     basis[0] = rhs / size
-    alphas, betas = [], []
+    alphas, betas = [], []  # beta <= 1e-12 alpha_0: the Krylov space is exhausted, T is exact to rounding
     z = torch.zeros(len(wds), 1, dtype=torch.float64)
     residual = torch.ones(len(wds), dtype=torch.float64)
     for step in range(most_steps):

@@ -30,8 +30,12 @@ class Network(ABC):
     width: int
     init_scale: Mapping[str, float] = field(default_factory=dict)
 
-    trained = ("W", "V")  # hidden weights; everything else stays at its random start
     activations = 6  # arrays of (B, m) that a step touches; fewer where the gradient is by hand
+
+    @property
+    def trained(self) -> tuple[str, ...]:
+        """Names of what SGD moves: the hidden weights, all but the output weights A."""
+        return tuple(name for name in self.shapes() if name != "A")
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:

@@ -16,10 +16,10 @@ from learnability.learners.base import Network, Tensors, relu_gradient
 class Learner(Network):
     """2layer of Figure 2."""
 
-    trained = ("W",)
     activations = 2
 
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:
+        """Shapes and standard deviations of the start, as in the module's text."""
         m = self.width
         return {"A": ((self.k, m), m**-0.5), "W": ((self.d + 1, m), self.d**-0.5)}
 
@@ -28,6 +28,8 @@ class Learner(Network):
         return torch.relu(x @ p["W"])
 
     def workspace(self, replicas: int, batch: int, like: Tensor) -> Tensors:
+        """Activations and their gradients, (R, B, m) each, and the outputs'."""
+
         def buffer(*shape: int) -> Tensor:
             return like.new_empty(replicas, *shape)
 
@@ -35,6 +37,7 @@ class Learner(Network):
         return {"h": buffer(batch, m), "g": buffer(batch, m), "r": buffer(k, batch)}
 
     def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
+        """The base class's gradient by hand, in ``work``'s buffers only."""
         a, h, g, r = p["A"], work["h"], work["g"], work["r"]
         torch.bmm(x, p["W"], out=h).clamp_(min=0)  # (R, B, m)
         torch.bmm(a, h.transpose(1, 2), out=r).sub_(y.transpose(1, 2))  # r = (out - y)^T, (R, k, B)

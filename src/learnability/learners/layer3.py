@@ -22,6 +22,7 @@ class Learner(Network):
     activations = 4
 
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:
+        """Shapes and standard deviations of the start, as in the module's text."""
         m = self.width
         return {
             "A": ((self.k, m), m**-0.5),
@@ -36,6 +37,8 @@ class Learner(Network):
         return torch.relu(h1 @ v[..., :-1, :] + v[..., -1:, :])
 
     def workspace(self, replicas: int, batch: int, like: Tensor) -> Tensors:
+        """Activations and their gradients, (R, B, m) each, and the outputs'."""
+
         def buffer(width: int) -> Tensor:
             return like.new_ones(replicas, batch, width)
 
@@ -45,6 +48,7 @@ class Learner(Network):
         }
 
     def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
+        """The base class's gradient by hand, in ``work``'s buffers only."""
         v, a = p["V"], p["A"]
         h1, z, h2, g, r = (work[n] for n in ("h1", "z", "h2", "g", "r"))
         share = 1 / x.shape[1]

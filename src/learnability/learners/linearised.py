@@ -26,7 +26,10 @@ class LastLayer(Network):
 
     body: Network | None = None
 
-    trained = ("A",)
+    @property
+    def trained(self) -> tuple[str, ...]:
+        """The output weights alone."""
+        return ("A",)
 
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:
         """The body's weights, and the A it uses inside (U = VA) kept apart from the A that trains."""

@@ -23,6 +23,7 @@ class Learner(Network):
     activations = 3
 
     def shapes(self) -> dict[str, tuple[tuple[int, ...], float]]:
+        """Shapes and standard deviations of the start, as in the module's text."""
         m = self.width
         return {
             "A": ((self.k, m), m**-0.5),
@@ -38,6 +39,8 @@ class Learner(Network):
         return h1 + torch.relu(with_one @ p["V"])
 
     def workspace(self, replicas: int, batch: int, like: Tensor) -> Tensors:
+        """Activations and their gradients, (R, B, m) each, and the outputs'."""
+
         def buffer(*shape: int) -> Tensor:
             return like.new_ones(replicas, *shape)
 
@@ -50,6 +53,7 @@ class Learner(Network):
         }
 
     def accumulate(self, p: Tensors, x: Tensor, y: Tensor, into: Tensors, decay: float, work: Tensors) -> Tensor:
+        """The base class's gradient by hand, in ``work``'s buffers only."""
         w, v, a = p["W"], p["V"], p["A"]
         h1, h2, g, o1, o, r, e = (work[n] for n in ("h1", "h2", "g", "o1", "o", "r", "e"))
         torch.bmm(x, w, out=h1).clamp_(min=0)  # (R, B, m)

@@ -15,13 +15,25 @@ def run(
     given: dict[str, Any],
     teacher: dict[str, Any],
     scale: str,
+    config: str,
     scores: Path,
     output: Path,
 ) -> str:
-    """Judge ``claim`` on ``scores``, write the verdict and return its word."""
+    """Judge ``claim`` on ``scores``, write the verdict and return its word.
+
+    ``config`` is the hash of what was judged: a ledger can tell a verdict that is out of date.
+    """
     module = claims.load(claim)
     judgement = module.judge(read_frame(scores), module.Parameters(**given), teacher)
-    head = {"claim": claim, "paper": module.PAPER, "statement": module.STATEMENT}
     body = asdict(judgement)
-    write_json(output, head | {"verdict": body.pop("verdict"), "unit": module.UNIT, "scale": scale} | body)
+    verdict = {
+        "claim": claim,
+        "paper": module.PAPER,
+        "statement": module.STATEMENT,
+        "verdict": body.pop("verdict"),
+        "unit": module.UNIT,
+        "scale": scale,
+        "config": config,
+    }
+    write_json(output, verdict | body)
     return judgement.verdict

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from learnability.artifacts import read_json, write_text
+from learnability.plan import Layout, claim_config, jobs
+from learnability.schema import Experiment
 
 COLUMNS = [
     "claim",
@@ -33,6 +35,33 @@ def run(verdicts: dict[str, Path], scale: str, outputs: dict[str, Path], missing
     write_text(outputs["md"], _markdown(rows))
     write_text(outputs["rst"], _front_page(rows, scale))
     write_text(outputs["csv"], _csv(rows))
+
+
+def is_current(layout: Layout, experiment: Experiment, claim: str) -> bool:
+    """Whether a claim's verdict rests on the config and the measurements that are there now."""
+    path = layout.verdict(claim)
+    needed = [layout.metrics(job.experiment, job.learner, job.point) for job in jobs(experiment)]
+    needed.append(layout.scores(experiment.id))
+    if not all(file.exists() for file in [path, *needed]):
+        return False
+    newest = max(file.stat().st_mtime_ns for file in needed)
+    return path.stat().st_mtime_ns >= newest and read_json(path).get("config") == claim_config(experiment, claim)
+
+
+def why_open(layout: Layout, experiment: Experiment, claim: str) -> str:
+    """The first error in each log of what a claim needs, and the jobs that have no result."""
+    logs = layout.base / "logs"
+    names = (f"*/{experiment.id}/**/*.log", f"*/{experiment.id}.log", f"*/{claim}.log")
+    found = []
+    for path in sorted(path for name in names for path in logs.glob(name)):
+        errors = [line for line in path.read_text().splitlines() if line.startswith("error: ")]
+        found += [f"{path.relative_to(logs).with_suffix('')}: {error}" for error in errors[:1]]
+    places = {f"{job.learner}/{job.point}": job for job in jobs(experiment)}
+    lost = [n for n, j in places.items() if not layout.metrics(j.experiment, j.learner, j.point).exists()]
+    if lost:
+        more = f" and {len(lost) - 6} more" if len(lost) > 6 else ""
+        found.append(f"no result from {', '.join(lost[:6])}{more}")
+    return "; ".join(found) or "not run to the end since the last change"
 
 
 def _row(verdict: dict[str, Any]) -> dict[str, str]:

@@ -38,6 +38,8 @@ def run(config: dict[str, Any], output: Path, say: Callable[[str], None]) -> Non
 def load(path: Path, teacher_config: dict[str, Any], data: dict[str, Any]) -> dict[str, Split]:
     """The splits of a samples file for one job: the first ``n_train`` training samples, labels by
     the job's teacher (an axis may have changed alpha or beta), and the constant 1 beside x."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; `learnability sample {path.parent.name}` makes it")
     tensors, meta = read_tensors(path)
     n_train = data["n_train"]
     made_with = _check(path, tensors, meta, data)["teacher"]

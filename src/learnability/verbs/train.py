@@ -188,8 +188,7 @@ def _by_ridge(job, network, splits, tracker, say, rows) -> dict[str, torch.Tenso
         picked = _pick(stack, values["val"]["error"])[seed]
         for name, value in stack.weights().items():
             best.setdefault(name, []).append(value[picked].float())
-        say(
-            f"seed {seed}: best validation error {values['val']['error'].min():.3f}, "
-            f"relative residual {solved.residual:.1e} after {solved.steps} Lanczos steps"
-        )
+        how = f"relative residual {solved.residual:.1e} after {solved.steps} Lanczos steps"
+        best_error = values["val"]["error"].min()
+        say(f"seed {seed}: best validation error {best_error:.3f}, {how if solved.steps else 'solved directly'}")
     return {name: torch.stack(values) for name, values in best.items()}
