@@ -16,6 +16,7 @@ from learnability.training.checkpoint import SafeCheckpointIO, put_together, tak
 
 TRAIN = ("train", "tiny", "3resnet", "m60", "--scale", "smoke")
 RESULTS = ("results/smoke/tiny/3resnet/m60/*",)
+WORKFLOW = ("--cores", "1", "--config", "scale=smoke", "--", "results/smoke/tiny/3resnet/m60/metrics.parquet")
 LOG = "results/smoke/logs/train/tiny/3resnet/m60.log"
 
 
@@ -58,22 +59,14 @@ def test_killed_job_resumes_and_ends_in_the_same_bytes(project, undisturbed: Pro
 
 def test_killed_snakemake_goes_on_with_the_same_command(project, undisturbed: Project) -> None:
     killed = project("killed", SLOW)
-    words = (
-        "--cores",
-        "1",
-        "--config",
-        "scale=smoke",
-        "--",
-        "results/smoke/tiny/3resnet/m60/metrics.parquet",
-    )
-    process = killed.start(*words)
+    process = killed.start(*WORKFLOW)
     wait_for(lambda: checkpoints(killed))
     os.kill(process.pid, signal.SIGKILL)
     process.stdout.close()
     process.wait()
     wait_for(lambda: "Snakemake is gone" in (killed.folder / LOG).read_text(), 20)
     assert not killed.bytes(*RESULTS)
-    code, output = killed.run(*words)
+    code, output = killed.run(*WORKFLOW)
     assert code == 0, output
     assert "removed the lock of a Snakemake that was killed" in output
     assert "resuming from checkpoint" in (killed.folder / LOG).read_text()
@@ -82,17 +75,9 @@ def test_killed_snakemake_goes_on_with_the_same_command(project, undisturbed: Pr
 
 def test_live_snakemake_keeps_its_lock(project, undisturbed: Project) -> None:
     busy = project("busy", SLOW)
-    words = (
-        "--cores",
-        "1",
-        "--config",
-        "scale=smoke",
-        "--",
-        "results/smoke/tiny/3resnet/m60/metrics.parquet",
-    )
-    process = busy.start(*words)
+    process = busy.start(*WORKFLOW)
     wait_for(lambda: checkpoints(busy))
-    code, output = busy.run(*words)
+    code, output = busy.run(*WORKFLOW)
     assert code != 0 and "locked" in output  # Snakemake's own message: another one is at work
     process.communicate()
     assert process.returncode == 0

@@ -81,7 +81,7 @@ class Context:
     """Config and places for one call."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        from learnability.config import load_experiments, load_settings, parse_settings
+        from learnability.config import choose, load_experiments, load_settings, parse_settings
         from learnability.plan import Layout
 
         if given := os.environ.get("LEARNABILITY_SETTINGS"):  # config.yaml with --config laid over
@@ -90,7 +90,7 @@ class Context:
             self.settings = load_settings(args.config)
         self.scale = args.scale or self.settings.scale
         self.experiments = load_experiments(args.config, self.scale)
-        self.chosen = list(load_experiments(args.config, self.scale, self.settings.experiments))
+        self.chosen = list(choose(self.experiments, self.settings.experiments, args.config))
         self.layout = Layout(self.scale)
 
     def experiment(self, name: str) -> Any:

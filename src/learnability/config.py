@@ -288,9 +288,13 @@ def load_experiments(folder: Path, scale: str, only: list[str] | None = None) ->
                 raise UserError(f"{path}: {key}: taken by {taken[key]}; one file only may have it")
             taken[key] = path
         experiments[experiment.id] = experiment
+    return choose(experiments, only, folder)
+
+
+def choose(found: dict[str, Experiment], only: list[str] | None, folder: Path) -> dict[str, Experiment]:
+    """Those of ``found`` that ``only`` names, all of them if it is None; a wrong name is refused."""
     for name in only or []:
-        if name not in experiments:
-            known = ", ".join(experiments)
+        if name not in found:
             where = f"{folder / 'config.yaml'}: experiments"
-            raise UserError(f"{where}: no experiment {_shown(name)}; allowed: {known}")
-    return {name: e for name, e in experiments.items() if only is None or name in only}
+            raise UserError(f"{where}: no experiment {_shown(name)}; allowed: {', '.join(found)}")
+    return {name: experiment for name, experiment in found.items() if only is None or name in only}

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from learnability import claims, figures, learners, plan, sources, teachers
-from learnability.config import load_experiments, load_settings
+from learnability.config import choose, load_experiments, load_settings
 from learnability.errors import UserError
 from learnability.workdir import clear_stale_lock
 
@@ -60,7 +60,8 @@ def experiments(scale):
 @cache
 def chosen(scale):
     """Experiments that `rule all` asks for."""
-    return list(or_exit(lambda: load_experiments(Path("config"), scale, SETTINGS.experiments)))
+    found = experiments(scale)
+    return list(or_exit(lambda: choose(found, SETTINGS.experiments, Path("config"))))
 
 
 def experiment_of(wildcards):
