@@ -44,7 +44,8 @@ def test_plain_network_is_the_same_function() -> None:
 
 def test_bench_writes_its_table(tmp_path: Path) -> None:
     code = (
-        "from learnability.bench import throughput, startup, __main__ as bench;"
+        "from learnability.bench import gram, throughput, startup, __main__ as bench;"
+        "gram.SIZES, gram.LARGE, gram.ROUNDS = (500,), 5000, 1;"
         "throughput.ROUNDS = 1; throughput.REPLICAS[50] = 16;"
         "measured = startup.measure; startup.measure = lambda say: measured(say, rounds=1);"
         "bench.main([50])"
@@ -56,6 +57,8 @@ def test_bench_writes_its_table(tmp_path: Path) -> None:
     assert list(rows[0]) == ["name", "ours", "peer", "peer_name", "unit", "ratio"]
     names = [row["name"] for row in rows]
     assert names[:4] == ["stack m=50"] * 3 + ["arithmetic m=50"]
+    grams = ["tangent Gram n=500", "tangent Gram on hypercube n=500", "Gram memory n=5000"]
+    assert names[4:7] == grams and float(rows[6]["ours"]) < 2 * float(rows[6]["peer"])
     assert "start judge" in names and "start train (SGD)" in names
     for row in rows:
         assert abs(float(row["ratio"]) - float(row["ours"]) / float(row["peer"])) < 0.02 * float(row["ratio"])

@@ -7,9 +7,10 @@ which is where SGD with weight decay w converges, and paper B's (3.1) with lambd
     primal  theta = (Phi^T Phi + N w)^-1 Phi^T y        P x P, P features
     dual    theta = Phi^T (Phi Phi^T + N w)^-1 y        n x n, n rows of Phi
 
-and the smaller of the two is solved. Two ways to one factorisation that serves every w:
+and the smaller of the two is solved. Three ways to one factorisation that serves every w:
 
 ``ridge_dense``   Phi given as a matrix, many right-hand sides: eigendecomposition of the smaller Gram matrix.
+``ridge_gram``    the kernel matrix K = Phi Phi^T given, many right-hand sides: its eigendecomposition.
 ``ridge_krylov``  Phi given as two products, one right-hand side: Lanczos started from it (a tangent kernel
                   with shared parameters at N = 1000, k = 8 has n = 8000 rows and up to millions of columns, too
                   many for an eigendecomposition). Its distance from the minimiser is known at each step.
@@ -37,6 +38,19 @@ def ridge_dense(features: Tensor, y: Tensor, wds: Sequence[float]) -> Tensor:
     return torch.stack([phi.T @ s if dual else s for s in solved])
 
 
+def ridge_gram(gram: Tensor, y: Tensor, wds: Sequence[float], n_samples: int | None = None) -> Tensor:
+    """c = (K + N w)^-1 y for every w: gram (n, n), y (n, k) -> (len(wds), n, k).
+
+    The predictor is f(x) = sum_j K(x, x_j) c_j, paper B's (3.1) with beta = c and lambda = w. N is n unless given.
+    """
+    n = len(gram) if n_samples is None else n_samples
+    values, vectors = torch.linalg.eigh(gram.double())  # K = Q diag(values) Q^T
+    values = values.clamp(min=0)  # rounding may leave -1e-12
+    right = vectors.T @ y.double()  # (n, k)
+    shifts = torch.tensor([n * w for w in wds], dtype=torch.float64)
+    return vectors @ (right / (values[:, None] + shifts[:, None, None]))
+
+
 @dataclass
 class KrylovPath:
     """Minimisers over the path, and the relative residual of the system solved for each.
@@ -57,7 +71,7 @@ def ridge_krylov(
     n_params: int,
     n_samples: int,
     wds: Sequence[float],
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     most_steps: int = 2000,
 ) -> KrylovPath:
     """Minimisers of (*) for every w, with Phi known through v -> Phi v and u -> Phi^T u.
