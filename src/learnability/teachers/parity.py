@@ -1,8 +1,12 @@
-"""Parity composites: the targets of paper B, Figure 2, in any dimension and degree.
+"""Parity composites: the targets of paper B, Figure 2 and Theorem 2, in any dimension and degree.
 
     H(x) = beta F(x) + alpha G(F(x)),   x uniform in {-1, 1}^d            (paper B, Figure 2)
     F_r(x) = x_{(r-1)a+1} ... x_{ra}            a = f_degree, r = 1..k
     G_r(y) = prod of the y's in r's block of b  b = g_degree, k / b blocks
+
+``g_degree`` None is k: G is one product of all of F. With f_degree = 1 that is Theorem 2's family, inputs and F
+rescaled as in its proof (Appendix E: x in {-1, 1}^d) and i_1..i_k = 1..k. Theorem 2 draws i_1..i_k at random; what
+learns from <x, y> alone, or starts from independent entries of one distribution, cannot tell the difference.
 
 With d = 30, k = 8, a = 2, b = 4: F = (x1x2, ..., x15x16) and G = y1y2y3y4 on coordinates 1-4, y5y6y7y8
 on 5-8. (The paper prints G with two entries; its threshold k alpha^2 = 0.72 needs all eight.)
@@ -31,8 +35,12 @@ class Teacher:
     alpha: float
     beta: float = 1.0
     f_degree: int = 2
-    g_degree: int = 4
+    g_degree: int | None = 4
     noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.g_degree is None:
+            object.__setattr__(self, "g_degree", self.k)
 
     def inputs(self, n: int, generator: torch.Generator) -> Tensor:
         """n points uniform in {-1, 1}^d: (n, d)."""
@@ -89,6 +97,12 @@ class Teacher:
         """Exact risk of p = beta F, the composite part not learned at all: k alpha^2 (+ noise)."""
         base = [{s: self.beta for s in list(terms)[:1]} for terms in self.expansion()]
         return self.risk(base)
+
+    def describe(self) -> str:
+        """Population errors of out = 0 and of learning F alone, exact."""
+        nothing = self.risk([{} for _ in range(self.k)])
+        alone = self.risk_without_composite()
+        return f"exact population errors: {nothing:.4g} of out = 0, {alone:.4g} of learning F alone"
 
     def risk_by_enumeration(
         self, predict: Callable[[Tensor], Tensor], block: int = 1 << 14, most: int = 24
