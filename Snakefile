@@ -35,6 +35,11 @@ rule measurements:
         f"results/{SCALE}/ledger.csv",
 
 
+onstart:
+    # Jobs that run here share one warm interpreter instead of importing torch each.
+    os.environ[warm.VARIABLE] = warm.start()
+
+
 onerror:
     # What went wrong is visible in the ledger too; a later run replaces it.
     shell(f"python -m learnability ledger --partial --scale {SCALE}")

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from learnability.errors import UserError
+from learnability.warm import POOLS
 
 
 class Log:
@@ -98,11 +99,13 @@ class Context:
             raise UserError(f"no experiment {name!r}; allowed: {', '.join(self.experiments)}")
         return self.experiments[name]
 
-    def claim(self, name: str) -> tuple[Any, dict[str, Any]]:
-        """The experiment that serves a claim, and the claim's parameters."""
+    def claim(self, name: str) -> tuple[list[Any], dict[str, Any]]:
+        """The experiment that serves a claim with those it joins, and the claim's parameters."""
+        from learnability.plan import judged_on
+
         for experiment in self.experiments.values():
             if name in experiment.claims:
-                return experiment, experiment.claims[name]
+                return judged_on(self.experiments, experiment.id), experiment.claims[name]
         known = [c for e in self.experiments.values() for c in e.claims]
         raise UserError(f"no claim {name!r}; allowed: {', '.join(known)}")
 
@@ -208,14 +211,13 @@ def judge(args: argparse.Namespace, say: Log) -> None:
     from learnability.verbs import judge as stage
 
     context = Context(args)
-    experiment, given = context.claim(args.claim)
+    found, given = context.claim(args.claim)
     word = stage.run(
         args.claim,
         given,
-        experiment.teacher.model_dump(mode="json"),
         context.scale,
-        claim_config(experiment, args.claim),
-        context.layout.scores(experiment.id),
+        claim_config(found, args.claim),
+        [context.layout.scores(experiment.id) for experiment in found],
         context.layout.verdict(args.claim),
     )
     say(word)
@@ -225,10 +227,9 @@ def figure(args: argparse.Namespace, say: Log) -> None:
     from learnability.verbs import figure as stage
 
     context = Context(args)
-    experiment, given = context.claim(args.claim)
+    found, given = context.claim(args.claim)
     outputs = {ending: context.layout.figure(args.claim, ending) for ending in ("svg", "pdf", "png")}
-    teacher = experiment.teacher.model_dump(mode="json")
-    stage.run(args.claim, given, teacher, context.layout.scores(experiment.id), **outputs)
+    stage.run(args.claim, given, [context.layout.scores(experiment.id) for experiment in found], **outputs)
 
 
 def ledger(args: argparse.Namespace, say: Log) -> None:
@@ -262,8 +263,7 @@ def publish(args: argparse.Namespace, say: Log) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb; 0 if it went well, 1 with one line on stderr if the user can mend it."""
     args = _parser().parse_args(arguments)
-    for pool in ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "VECLIB_MAXIMUM"):
-        os.environ[f"{pool}_NUM_THREADS"] = str(args.threads)
+    os.environ.update(dict.fromkeys(POOLS, str(args.threads)))
     words = [getattr(args, part, "") for part in ("experiment", "claim", "learner", "point")]
     name = "/".join(word for word in words if word) or args.verb
     try:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-ROUTING = {"cli", "config", "errors", "plan", "schema", "sources", "tracking", "workdir"}
+ROUTING = {"cli", "complaints", "config", "errors", "plan", "schema", "sources", "tracking", "warm", "workdir"}
 
 
 def _file(module: str) -> Path | None:
@@ -48,7 +48,7 @@ def closure(*modules: str) -> list[str]:
     while waiting:
         module = waiting.pop()
         path = _file(module)
-        if path is None or path in seen or (path.parent == PACKAGE and path.stem in ROUTING):
+        if path is None or path in seen or path.relative_to(PACKAGE).parts[0].removesuffix(".py") in ROUTING:
             continue
         seen.add(path)
         waiting += _imports(path)

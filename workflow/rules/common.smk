@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from learnability import claims, figures, learners, plan, sources, teachers
+from learnability import claims, figures, learners, plan, sources, teachers, warm
 from learnability.config import choose, load_experiments, load_settings
 from learnability.errors import UserError
 from learnability.workdir import clear_stale_lock
@@ -75,8 +75,9 @@ def job_of(wildcards):
 
 
 def claim_of(wildcards):
-    """The experiment that serves the claim."""
-    served = {c: e for e in experiments(wildcards.scale).values() for c in e.claims}
+    """The experiment that serves the claim, and those it joins."""
+    found = experiments(wildcards.scale)
+    served = {c: plan.judged_on(found, e.id) for e in found.values() for c in e.claims}
     return or_exit(lambda: lookup(served, "claim", wildcards.claim))
 
 
@@ -94,14 +95,14 @@ def sources_of(*modules):
 def sources_of_job(wildcards):
     """What training one learner runs: the verb, its network and its teacher, not its neighbours."""
     job = job_of(wildcards)
+    teacher = teachers.module_of(job.parts[0].teacher.kind)
+    if job.spec.train == "kernel":
+        return sources_of("verbs.train", "verbs.part", "training.kernel_ridge", teacher)
+    if job.spec.train == "handmade":
+        return sources_of("verbs.train", "verbs.part", "training.minimal_norm", teacher)
     how = ["training.fit"] if job.training else ["training.closed_form"]
     how += [] if job.spec.train == "hidden" else ["learners.linearised"]
-    return sources_of(
-        "verbs.train",
-        *how,
-        learners.module_of(job.spec.network),
-        teachers.module_of(job.teacher.kind),
-    )
+    return sources_of("verbs.train", "verbs.part", *how, learners.module_of(job.spec.network), teacher)
 
 
 def metrics_of(wildcards):
@@ -112,7 +113,7 @@ def metrics_of(wildcards):
 
 
 def scores_of(wildcards):
-    return str(plan.Layout(wildcards.scale).scores(claim_of(wildcards).id))
+    return [str(plan.Layout(wildcards.scale).scores(e.id)) for e in claim_of(wildcards)]
 
 
 def claim_digest(wildcards):
