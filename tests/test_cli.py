@@ -17,8 +17,8 @@ from learnability.artifacts import read_tensors, write_tensors
 ROOT = Path(__file__).parents[1]
 BASE = Path("results/smoke")
 SAMPLES = BASE / "fig2a/samples.safetensors"
-OUTPUTS = BASE / "fig2a/2layer/m20"
-TRAIN = ("train", "fig2a", "2layer", "m20")
+OUTPUTS = BASE / "fig2a/2layer/all"
+TRAIN = ("train", "fig2a", "2layer", "all")
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +32,8 @@ def sampled(tmp_path_factory) -> Path:
     """A folder with the config and the samples of fig2a at scale smoke."""
     folder = tmp_path_factory.mktemp("sampled")
     shutil.copytree(ROOT / "config", folder / "config")
+    for other in set((folder / "config/experiments").iterdir()) - {folder / "config/experiments/fig2a.yaml"}:
+        other.unlink()
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("LEARNABILITY_SETTINGS", raising=False)
         patch.chdir(folder)
@@ -66,7 +68,7 @@ METHODS = "allowed: 3resnet, 3layer, 2layer, 3resnet-last"
         (("sample", "fig9"), "no experiment 'fig9'; allowed: fig2a"),
         (("train", "fig9", "2layer", "m20"), "no experiment 'fig9'; allowed: fig2a"),
         (("train", "fig2a", "svm", "m20"), f"fig2a: no learner 'svm'; {METHODS}"),
-        (("train", "fig2a", "2layer", "m7"), "fig2a/2layer: no point 'm7'; allowed: m20, m100"),
+        (("train", "fig2a", "2layer", "m7"), "fig2a/2layer: no point 'm7'; allowed: all"),
         (("evaluate", "fig9"), "no experiment 'fig9'; allowed: fig2a"),
         (("judge", "B-fig9"), "no claim 'B-fig9'; allowed: B-fig2a"),
         (("figure", "fig2a"), "no claim 'fig2a'; allowed: B-fig2a"),
@@ -94,7 +96,9 @@ def test_a_config_mistake_reaches_every_verb(place, capsys):
 
 def test_check_lists_every_job(place, capsys):
     assert cli.main(["check", "--scale", "smoke"]) == 0
-    assert "2layer-ntk: m20, m100" in capsys.readouterr().err
+    assert "2layer-ntk: all" in capsys.readouterr().err
+    assert cli.main(["check", "--scale", "laptop"]) == 0
+    assert "2layer-ntk: m50, m100, m200" in capsys.readouterr().err
 
 
 def truncated(content: bytes) -> bytes:
@@ -139,7 +143,7 @@ def test_samples_of_other_sizes_are_named(place, capsys):
 @pytest.mark.parametrize(
     ("words", "file"),
     [
-        (("evaluate", "fig2a"), BASE / "fig2a/3resnet/m20/metrics.parquet"),
+        (("evaluate", "fig2a"), BASE / "fig2a/3resnet/all/metrics.parquet"),
         (("judge", "B-fig2a"), BASE / "fig2a/scores.parquet"),
         (("figure", "B-fig2a"), BASE / "fig2a/scores.parquet"),
         (("ledger",), BASE / "verdicts/B-fig2a.json"),

@@ -14,7 +14,7 @@ import yaml
 
 from learnability.config import load_experiment, load_experiments, load_settings
 from learnability.errors import UserError
-from learnability.schema import AXES, SCALES, Axes
+from learnability.schema.base import AXES, SCALES, Axes
 
 ROOT = Path(__file__).parents[1]
 MAIN, FIG = "config/config.yaml", "config/experiments/fig2a.yaml"
@@ -24,8 +24,10 @@ INF, NAN = float("inf"), float("nan")
 N = "learners.2layer-ntk"
 NTK = {"network": "layer2", "train": "ntk", "wd": [1]}
 LEARNERS = "3resnet, 3layer, 2layer, 3resnet-last"
-LINEAR = "axes, init_scale, lr, network, outputs, solver, train, wd"
-SECTIONS = "axes, claims, data, id, learners, scales, teacher, training"
+LINEAR = "axes, init_scale, lr, network, outputs, seeds, solver, train, wd"
+SECTIONS = "axes, claims, data, id, joined, learners, scales, teacher, together, training"
+CLAIMS = "B-cor7.1, B-fig1, B-fig2a"
+TRAINS = "hidden, last, ntk, kernel, handmade"
 
 # file, key to set, value, key blamed ('' if the same), what the line must say
 MISTAKES: dict[str, tuple[str, str, Any, str, str]] = {
@@ -46,21 +48,21 @@ MISTAKES: dict[str, tuple[str, str, Any, str, str]] = {
     "unknown key of the teacher": (FIG, "teacher.gamma", 1, "", "allowed: alpha, beta, d, f_degre"),
     "unknown key at a scale": (FIG, "scales.smoke.data.n", 9, "", "allowed: n_test, n_train, n_v"),
     "unknown weight": (FIG, "learners.2layer.init_scale", {"Q": 1}, "+.Q", "allowed: A, V, W"),
-    "unknown network": (FIG, "learners.2layer.network", "cnn", "", "one of resnet3, layer3, layer"),
-    "unknown train": (FIG, "learners.2layer.train", "all", "", 'hidden, last, ntk, got "all"'),
-    "missing train": (FIG, "learners.2layer.train", GONE, "", "missing; must be one of hidden, la"),
+    "unknown network": (FIG, "learners.2layer.network", "cnn", "", "one of resnet3, layer3, layer2, signed2"),
+    "unknown train": (FIG, "learners.2layer.train", "all", "", f'one of {TRAINS}, got "all"'),
+    "missing train": (FIG, "learners.2layer.train", GONE, "", f"missing; must be one of {TRAINS}"),
     "missing network": (FIG, "learners.2layer.network", GONE, "", "missing; must be one of resnet"),
     "missing wd": (FIG, "learners.2layer-ntk.wd", GONE, "", "missing; must be a list of 1 or more"),
     "missing id": (FIG, "id", GONE, "", "missing; must be text"),
     "missing size": (FIG, "teacher.d", GONE, "", "missing; must be a whole number > 0"),
-    "learner left empty": (FIG, "learners.2layer-ntk", None, "", "'key: value' pairs, got null"),
+    "learner left empty": (FIG, "learners.2layer-last", None, "", "'key: value' pairs, got null"),
     "learner's name a number": (FIG, "learners.3", NTK, "", "put it in quotes"),
     "learner's name a path": (FIG, "learners.a/b", NTK, "", "must be letters, digits"),
     "misspelt learner at a scale": (FIG, "scales.smoke.learners.3resnt", {"lr": [1]}, "+.train",
                                     "missing; must be one of hidden"),
     "id with a blank": (FIG, "id", "fig 2a", "", "letters, digits"),
     "id of a folder": (FIG, "id", "figures", "", "must not be figures, logs, verdicts, wandb"),
-    "unknown axis": (FIG, "axes.depth", [2], "", "unknown key; allowed: N, alpha, beta, m"),
+    "unknown axis": (FIG, "axes.depth", [2], "", "unknown key; allowed: N, alpha, beta, d, k, m, noise"),
     "unknown axis of a learner": (FIG, "learners.2layer.axes", {"q": [1]}, "+.q", "N, alpha, beta"),
     "negative width": (FIG, "scales.smoke.axes.m", [-5], "+.0", "a whole number > 0, got -5"),
     "broken width": (FIG, "scales.smoke.axes.m", [20.5], "+.0", "a whole number > 0, got 20.5"),
@@ -82,13 +84,13 @@ MISTAKES: dict[str, tuple[str, str, Any, str, str]] = {
     "no phases": (FIG, "scales.smoke.training.phases", [], "", "a list of 1 or more, each a whole"),
     "seeds twice": (FIG, "scales.smoke.data.seeds", [0, 1, 0], "", "must be distinct, 0 is given"),
     "no seeds": (FIG, "scales.smoke.data.seeds", [], "", "a list of 1 or more, each a whole numbe"),
-    "teacher a list": (FIG, "teacher", [1], "", "pairs with keys of kind, d, k, f_degree"),
+    "teacher a list": (FIG, "teacher", [1], "", "must be 'key: value' pairs, got [1]"),
     "k no multiple": (FIG, "teacher.g_degree", 3, "teacher.k", "a multiple of g_degree = 3, got 8"),
     "too few coordinates": (FIG, "teacher.d", 15, "", "at least k * f_degree = 8 * 2 = 16, got 15"),
-    "unknown teacher": (FIG, "teacher.kind", "cubic", "", "one of parity_composite"),
+    "unknown teacher": (FIG, "teacher.kind", "cubic", "", 'one of parity_composite, concept1, got "cubic"'),
     "huge number": (FIG, "teacher.alpha", 10**400, "", "a finite number >= 0, got 1000"),
     "axis of no claim": (FIG, "axes.N", [500, 1000], "claims.B-fig2a", "judged by m alone, but axes has N too"),
-    "unknown claim": (FIG, "claims.Z-fig9", {}, "", "no such claim; allowed: B-fig2a"),
+    "unknown claim": (FIG, "claims.Z-fig9", {}, "", f"no such claim; allowed: {CLAIMS}"),
     "claim left empty": (FIG, "claims.B-fig2a", None, "", "'key: value' pairs, got null"),
     "unknown claim key": (FIG, "claims.B-fig2a.rato", 1, "", "allowed: from_width, hero, "),
     "claim key missing": (FIG, "claims.B-fig2a.methods", GONE, "", "missing; must be a list"),

@@ -69,9 +69,10 @@ def test_points_do_not_depend_on_the_order_of_the_axes_in_the_file():
 def test_axis_values_land_in_their_sections():
     experiment = tiny(axes={"m": [5], "N": [10], "alpha": [0.5], "beta": [0]})
     (job, *_) = jobs(experiment)
-    assert (job.width, job.data.n_train) == (5, 10)
-    assert (job.teacher.alpha, job.teacher.beta) == (0.5, 0.0)
-    assert (job.data.n_val, job.teacher.d) == (20, 8)
+    (part,) = job.parts
+    assert (part.width, part.data.n_train) == (5, 10)
+    assert (part.teacher.alpha, part.teacher.beta) == (0.5, 0.0)
+    assert (part.data.n_val, part.teacher.d) == (20, 8)
     assert experiment.data.n_train == 40  # the experiment itself stays as it was
 
 
@@ -109,6 +110,46 @@ def test_claims_change_no_job():
     assert changed(claims={"B-fig2a": {"ratio": 0.5}}) == set()
 
 
+def test_axes_taken_together_are_parts_of_one_job():
+    axes = {"m": [5, 10], "N": [10, 40], "beta": [0.5, 1.0]}
+    apart, together = tiny(axes=axes), tiny(axes=axes, together=["N", "beta"])
+    assert {job.point for job in jobs(together)} == {"m5", "m10"} and len(jobs(apart)) == 3 * 8
+    (job, *_) = jobs(together)
+    assert [part.name for part in job.parts] == ["N10-beta0.5", "N10-beta1.0", "N40-beta0.5", "N40-beta1.0"]
+    assert job.config()["axes"] == {"m": 5} and job.parts[1].values == {"N": 10, "beta": 1.0}
+    settings = [
+        sorted(digest([job.learner, part.config() | {"values": None}]) for job in jobs(e) for part in job.parts)
+        for e in (apart, together)
+    ]
+    assert settings[0] == settings[1]  # what is run is the same
+    assert sum(j.work() for j in jobs(apart)) == pytest.approx(sum(j.work() for j in jobs(together)))
+
+
+def test_all_axes_together_is_one_job_called_all():
+    assert [(job.learner, job.point) for job in jobs(tiny(together=["m"]))] == [
+        ("net", "all"),
+        ("ntk", "all"),
+        ("last", "all"),
+    ]
+
+
+def test_a_value_more_changes_the_job_that_runs_it():
+    before = digests(tiny(axes={"m": [5], "N": [10]}, together=["N"]))
+    after = digests(tiny(axes={"m": [5], "N": [10, 20]}, together=["N"]))
+    assert before.keys() == after.keys() and not set(before.values()) & set(after.values())
+
+
+def test_a_kernel_has_no_width_and_one_job_for_all_widths():
+    kernel = {"train": "kernel", "kernel": "arcsin", "wd": [0.1]}
+    experiment = tiny(learners=learners() | {"kernel": kernel})
+    (job,) = [job for job in jobs(experiment) if job.learner == "kernel"]
+    assert job.point == "all" and job.parts[0].width is None and job.training is None
+    columns = job.parts[0].columns()
+    assert columns.pop("m") != columns["N"] == 40  # NaN
+    expected = {"N": 40, "d": 8, "k": 4, "alpha": 0.3, "beta": 1.0, "noise": 0.0, "g_size": 4.0}
+    assert columns == expected and job.work() > 0
+
+
 def test_digests_differ_between_jobs_and_agree_between_calls():
     found = digests(tiny())
     assert len(set(found.values())) == len(found)
@@ -131,7 +172,7 @@ def test_work_grows_with_the_job():
 
 
 def test_find_job_lists_what_there_is():
-    assert find_job(tiny(), "ntk", "m10").width == 10
+    assert [part.width for part in find_job(tiny(), "ntk", "m10").parts] == [10]
     with pytest.raises(UserError, match="tiny: no learner 'x'; allowed: net, ntk, last"):
         find_job(tiny(), "x", "m5")
     with pytest.raises(UserError, match="tiny/ntk: no point 'm6'; allowed: m5, m10"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,7 @@ from torch import nn
 
 from learnability.training.sgd import StepSchedule
 from learnability.training.stack import Replica, Split, Stack, grid
-from networks import EVERY, NETWORKS, build, samples
+from networks import EVERY, NETWORKS, build, normal, samples
 
 
 class Plain(nn.Module):
@@ -157,3 +158,34 @@ def test_evaluate_is_the_mean_over_points(name):
         share = sum(out[j] @ split.probes["cF"][replica.seed, j] for j in range(13)) / (13 * 4)
         assert scores["error"][i].item() == pytest.approx(error.item(), rel=1e-12)
         assert scores["cF"][i].item() == pytest.approx(share.item(), rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["resnet3", "layer2", "layer2-last", "resnet3-ntk"])
+def test_distances_are_norms_of_the_weights_and_of_their_moves(name):
+    network, split = build(name), samples(2, 24, 6, 4, torch.float32)
+    replicas = [*grid([0, 1], [0.01, 0.05], [0.0, 0.1]), Replica(1, 1e30, 0.0)]
+    stack = Stack(network, replicas, [0, 1], batch=10, diverged_at=1000.0)
+    starts = {n: getattr(stack, n).clone() for n in network.trained}
+    assert all((stack.distances()[f"moved_{n}"] == 0).all() for n in network.trained)
+    run(stack, split, 5)
+    found = stack.distances()
+    assert set(found) == {f"{what}_{n}" for n in network.trained for what in ("norm", "moved")}
+    for n in network.trained:
+        for i in range(len(replicas) - 1):
+            now, before = (v[i].flatten().double().tolist() for v in (getattr(stack, n), starts[n]))
+            assert found[f"norm_{n}"][i].item() == pytest.approx(sum(a * a for a in now) ** 0.5, rel=1e-12)
+            moved = sum((a - b) ** 2 for a, b in zip(now, before, strict=True)) ** 0.5
+            assert 0 < moved == pytest.approx(found[f"moved_{n}"][i].item(), rel=1e-12)
+        assert found[f"norm_{n}"][-1].isnan() and found[f"moved_{n}"][-1].isnan()  # it diverged
+
+
+def test_noisy_labels_are_measured_against_clean_ones_too():
+    network, split = build("layer2"), samples(2, 13, 6, 4)
+    noisy = replace(split, clean=split.y, y=split.y + normal(2, 13, 4, seed=9)).to(
+        torch.device("cpu"), torch.float64
+    )
+    stack = Stack(network, grid([0, 1], [0.1], [0.0, 0.1]), [0, 1], batch=5, dtype=torch.float64)
+    scores, plain = stack.evaluate(noisy, block=4), stack.evaluate(split)
+    assert torch.equal(scores["risk"], stack.evaluate(split, block=4)["error"]) and "risk" not in plain
+    assert not torch.isclose(scores["error"], scores["risk"]).any()
+    assert torch.equal(scores["cF"], stack.evaluate(split, block=4)["cF"])

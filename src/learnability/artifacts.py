@@ -96,3 +96,10 @@ def read_frame(path: Path) -> pandas.DataFrame:
     except (ArrowInvalid, OSError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"{path}: damaged ({reason}); delete it and rerun to make it again") from None
+
+
+def read_frames(paths: list[Path]) -> pandas.DataFrame:
+    """Several Parquet tables, one below the other."""
+    import pandas
+
+    return pandas.concat([read_frame(path) for path in paths], ignore_index=True)

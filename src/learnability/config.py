@@ -2,27 +2,24 @@
 
 ``load_settings`` reads ``config/config.yaml`` (how to run), ``load_experiments`` every file of
 ``config/experiments`` (what to run) at one scale. Every mistake becomes one line of a ``UserError``
-that names the file, the key and what is allowed there, the last read off the types of
-``schema.py``. This module imports no torch and no pandas.
+that names the file, the key and what is allowed there (``complaints.py``). This module imports no torch and no
+pandas.
 """
 
 from __future__ import annotations
 
 import copy
-import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
+from learnability.complaints import Place, complain, shown
 from learnability.errors import UserError
-from learnability.schema import NAMING_LEARNERS, SCALES, Experiment, Settings
-
-Place = Callable[[list[str]], str]  # keys -> 'file: key', the way the user finds them
+from learnability.schema import Experiment, Settings
+from learnability.schema.base import NAMING_LEARNERS, SCALES
 
 
 class _Loader(yaml.SafeLoader):
@@ -63,111 +60,9 @@ def _read(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # 2020-13-13, 0x_; ten thousand brackets
         raise UserError(f"{path}: not valid YAML: {error}") from None
     if not isinstance(content, dict):
-        found = "is empty" if content is None else f"holds {_shown(content)}"
+        found = "is empty" if content is None else f"holds {shown(content)}"
         raise UserError(f"{path}: must hold 'key: value' pairs, {found}")
     return content
-
-
-def _shown(value: Any) -> str:
-    """A value the way YAML writes it, on one line, cut to a readable length."""
-    text = json.dumps(value, default=str, skipkeys=True, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _fields(section: Any) -> dict[str, Any]:
-    """Key -> type of a section (a model or a TypedDict), limits included; nothing for the rest."""
-    if isinstance(section, type) and issubclass(section, BaseModel):
-        hints = get_type_hints(section, include_extras=True)
-        return {key: hints[key] for key in section.model_fields}
-    is_section = isinstance(section, type) and hasattr(section, "__total__")
-    return get_type_hints(section, include_extras=True) if is_section else {}
-
-
-def _bare(kind: Any) -> tuple[Any, list[Any]]:
-    """A type without limits and without 'or null', and the limits."""
-    limits: list[Any] = []
-    if get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind):
-        kind = next(k for k in get_args(kind) if k is not NoneType)
-    if get_origin(kind) is Annotated:
-        kind, *extras = get_args(kind)
-        limits = [limit for extra in extras for limit in getattr(extra, "metadata", [])]
-    return kind, limits
-
-
-def _words(section: Any, *only: str) -> list[str]:
-    """The words that the keys of a section (or ``only`` these) may be set to."""
-    kinds = [_bare(kind)[0] for key, kind in _fields(section).items() if not only or key in only]
-    return [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
-
-
-def _walk(kind: Any, loc: tuple) -> tuple[list[str], Any, Any]:
-    """Pydantic's path as keys of the file, the section of the last one, and the type it has."""
-    keys: list[str] = []
-    section = kind
-    for part in loc:
-        section = _bare(kind)[0]
-        if get_origin(section) in (Union, UnionType):  # pydantic's path names the member by its tag
-            kind = section = next((k for k in get_args(section) if part in _words(k)), Any)
-            continue
-        keys.append(" ".join(str(part).split()))
-        inside = get_origin(section) in (list, dict)
-        kind = get_args(section)[-1] if inside else _fields(section).get(part, Any)
-    return keys, section, kind
-
-
-def _allowed(kind: Any) -> str:
-    """What may stand at a key, in words: ``a list of 1 or more, each text``; '' if unknown."""
-    bare, limits = _bare(kind)
-    least = next((limit.min_length for limit in limits if hasattr(limit, "min_length")), 0)
-    if get_origin(bare) is Literal:
-        words = f"one of {', '.join(get_args(bare))}"
-    elif get_origin(bare) is list:
-        count = f" of {least} or more" if least else ""
-        words = f"a list{count}, each {_allowed(get_args(bare)[0])}"
-    elif bare in (int, float):
-        words = "a whole number" if bare is int else "a finite number"
-        signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-        bounds = [f"{s} {getattr(x, n)}" for x in limits for n, s in signs.items() if hasattr(x, n)]
-        words = " ".join([words, " and ".join(bounds)]).strip()
-    elif bare is str:
-        words = "text that is not empty" if least else "text"
-    elif get_origin(bare) is dict or any(_fields(k) for k in (bare, *get_args(bare))):
-        words = f"{'one or more ' if least else ''}'key: value' pairs"
-        words += f" with keys of {', '.join(_fields(bare))}" if _fields(bare) else ""
-    else:
-        words = ""
-    return words if kind is bare or NoneType not in get_args(kind) else f"{words}, or null"
-
-
-def _complaint(item: dict[str, Any], model: type[BaseModel]) -> tuple[list[str], str]:
-    """One of pydantic's mistakes: the key, and what is wrong and what is allowed there."""
-    of_key = item["loc"][-1:] == ("[key]",)  # the key itself is wrong, not what stands there
-    keys, section, kind = _walk(model, item["loc"][:-1] if of_key else item["loc"])
-    what, about, allowed = item["type"], item.get("ctx", {}), _allowed(kind)
-    if what == "wrong":
-        return [*keys, *about["at"]], item["msg"]
-    if what in ("union_tag_invalid", "union_tag_not_found"):  # one key tells which keys go with it
-        key = about["discriminator"].strip("'")
-        words = ", ".join(word for k in get_args(_bare(kind)[0]) for word in _words(k, key))
-        found = f"must be one of {words}, got {_shown(about.get('tag'))}"
-        return [*keys, key], found if "tag" in about else f"missing; must be one of {words}"
-    if what == "missing":
-        return keys, f"missing; must be {allowed}" if allowed else "missing"
-    if of_key and get_args(section)[0] is str:
-        return keys, "the name must be text; put it in quotes"
-    if of_key or what in ("extra_forbidden", "invalid_key"):
-        names = _fields(section) or get_args(get_args(section)[0])
-        more = ["scales"] if section is Experiment else []  # taken off before the rest is checked
-        return keys, f"unknown key; allowed: {', '.join(sorted([*names, *more]))}"
-    if what == "value_error" or not allowed:
-        return keys, f"{item['msg'].removeprefix('Value error, ')}, got {_shown(item['input'])}"
-    return keys, f"must be {allowed}, got {_shown(item['input'])}"
-
-
-def _complain(error: ValidationError, model: type[BaseModel], place: Place) -> UserError:
-    """Every mistake that pydantic found, one line each."""
-    found = [_complaint(item, model) for item in error.errors()]
-    return UserError("\n".join(dict.fromkeys(f"{place(keys)}: {what}" for keys, what in found)))
 
 
 def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -179,6 +74,17 @@ def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
         both = isinstance(merged.get(key), dict) and isinstance(value, dict)
         merged[key] = _merge(merged[key], value) if both else copy.deepcopy(value)
     return merged
+
+
+def _at_scale(body: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """``body`` with ``over`` laid on top; a learner that ``over`` sets to 'off' (YAML's False) is left out."""
+    named, known = over.get("learners"), body.get("learners")
+    off = [n for n, spec in named.items() if spec is False] if isinstance(named, dict) else []
+    off = [name for name in off if isinstance(known, dict) and name in known]
+    if off:
+        over = over | {"learners": {name: spec for name, spec in named.items() if name not in off}}
+        body = body | {"learners": {name: spec for name, spec in known.items() if name not in off}}
+    return _merge(body, over)
 
 
 def _trace(content: Any, keys: list[str]) -> list[Any]:
@@ -200,7 +106,7 @@ def parse_settings(content: dict[str, Any], where: str = "config/config.yaml") -
     try:
         return Settings.model_validate(content)
     except ValidationError as error:
-        raise _complain(error, Settings, lambda keys: f"{where}: {'.'.join(keys)}") from None
+        raise complain(error, Settings, lambda keys: f"{where}: {'.'.join(keys)}") from None
 
 
 def load_settings(folder: Path, over: dict[str, Any] | None = None) -> Settings:
@@ -216,21 +122,21 @@ def load_settings(folder: Path, over: dict[str, Any] | None = None) -> Settings:
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
-        raise _complain(error, Settings, place) from None
+        raise complain(error, Settings, place) from None
 
 
 def load_experiment(path: Path, scale: str) -> Experiment:
     """One experiment file at one scale: the file's body with ``scales.<scale>`` laid over it."""
     if scale not in SCALES:
-        raise UserError(f"--scale: must be one of {', '.join(SCALES)}, got {_shown(scale)}")
+        raise UserError(f"--scale: must be one of {', '.join(SCALES)}, got {shown(scale)}")
     content = _read(path)
     scales = content.pop("scales", None)
     if not isinstance(scales, dict) or set(scales) != set(SCALES):
-        found = ", ".join(map(str, scales)) if isinstance(scales, dict) else _shown(scales)
+        found = ", ".join(map(str, scales)) if isinstance(scales, dict) else shown(scales)
         raise UserError(f"{path}: scales: must have just {', '.join(SCALES)}, got {found}")
     over = {} if scales[scale] is None else scales[scale]
     if not isinstance(over, dict):
-        raise UserError(f"{path}: scales.{scale}: must be 'key: value' pairs, got {_shown(over)}")
+        raise UserError(f"{path}: scales.{scale}: must be 'key: value' pairs, got {shown(over)}")
 
     def place(keys: list[str]) -> str:
         deep = len(_trace(over, keys))
@@ -238,9 +144,9 @@ def load_experiment(path: Path, scale: str) -> Experiment:
         return f"{path}: {f'scales.{scale}.' if own else ''}{'.'.join(keys)}"
 
     try:
-        experiment = Experiment.model_validate(_merge(content, over))
+        experiment = Experiment.model_validate(_at_scale(content, over))
     except ValidationError as error:
-        raise _complain(error, Experiment, place) from None
+        raise complain(error, Experiment, place) from None
     _check_claims(experiment, place)
     return experiment
 
@@ -258,7 +164,7 @@ def _check_claims(experiment: Experiment, place: Place) -> None:
         try:
             given = model.model_validate(values)
         except ValidationError as error:
-            raise _complain(error, model, lambda keys, at=here: place([*at, *keys])) from None
+            raise complain(error, model, lambda keys, at=here: place([*at, *keys])) from None
         if extra := sorted(experiment.swept() - load(claim).AXES):
             allowed = ", ".join(sorted(load(claim).AXES))
             raise UserError(f"{place(here)}: is judged by {allowed} alone, but axes has {', '.join(extra)} too")
@@ -267,13 +173,14 @@ def _check_claims(experiment: Experiment, place: Place) -> None:
             for name in [names] if isinstance(names, str) else names:
                 if name not in experiment.learners:
                     allowed = ", ".join(experiment.learners)
-                    message = f"no learner {_shown(name)} in this experiment; allowed: {allowed}"
+                    message = f"no learner {shown(name)} in this experiment; allowed: {allowed}"
                     raise UserError(f"{place([*here, key])}: {message}")
 
 
 def load_experiments(folder: Path, scale: str, only: list[str] | None = None) -> dict[str, Experiment]:
     """All of ``folder/experiments/*.yaml`` at ``scale``, by id; ``only`` keeps those named."""
     experiments: dict[str, Experiment] = {}
+    files: dict[str, Path] = {}
     taken: dict[str, Path] = {}  # 'id: x' or 'claims.y' -> the file that has it
     place = folder / "experiments"
     paths = sorted(place.glob("*.yaml"))
@@ -288,7 +195,25 @@ def load_experiments(folder: Path, scale: str, only: list[str] | None = None) ->
                 raise UserError(f"{path}: {key}: taken by {taken[key]}; one file only may have it")
             taken[key] = path
         experiments[experiment.id] = experiment
+        files[experiment.id] = path
+    for name in experiments:
+        _check_joined(experiments, name, files[name])
     return choose(experiments, only, folder)
+
+
+def _check_joined(experiments: dict[str, Experiment], name: str, path: Path) -> None:
+    """What an experiment joins is there, and sweeps nothing that its claims are not judged by."""
+    from learnability.claims import load
+
+    experiment = experiments[name]
+    for other in experiment.joined:
+        if other not in experiments or other == name:
+            allowed = ", ".join(n for n in experiments if n != name)
+            raise UserError(f"{path}: joined: no other experiment {shown(other)}; allowed: {allowed}")
+        for claim in experiment.claims:
+            if extra := sorted(experiments[other].swept() - load(claim).AXES):
+                judged = f"{claim} is judged by {', '.join(sorted(load(claim).AXES))} alone"
+                raise UserError(f"{path}: joined: {judged}, but {other} has the axes {', '.join(extra)} too")
 
 
 def choose(found: dict[str, Experiment], only: list[str] | None, folder: Path) -> dict[str, Experiment]:
@@ -296,5 +221,5 @@ def choose(found: dict[str, Experiment], only: list[str] | None, folder: Path) -
     for name in only or []:
         if name not in found:
             where = f"{folder / 'config.yaml'}: experiments"
-            raise UserError(f"{where}: no experiment {_shown(name)}; allowed: {', '.join(found)}")
+            raise UserError(f"{where}: no experiment {shown(name)}; allowed: {', '.join(found)}")
     return {name: experiment for name, experiment in found.items() if only is None or name in only}

@@ -9,26 +9,58 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from learnability.errors import UserError
-from learnability.schema import AXES, Data, Experiment, Hidden, Linear, ParityComposite, Training
+from learnability.schema import Data, Experiment, Training
+from learnability.schema.base import AXES
+from learnability.schema.learners import Hidden, Kernel, LearnerBase, Linear
+from learnability.schema.teachers import ParityComposite, SmoothComposite
+
+
+@dataclass(frozen=True)
+class Part:
+    """One setting that a job runs: the values of the axes taken together, written where they belong."""
+
+    values: dict[str, float]
+    width: int | None  # None for a kernel
+    teacher: ParityComposite | SmoothComposite
+    data: Data
+
+    @property
+    def name(self) -> str:
+        """``N1000-beta0.5``; '' if nothing is taken together."""
+        return point_name(self.values)
+
+    def config(self) -> dict[str, Any]:
+        """What decides the part's numbers beside the job's own."""
+        return {
+            "values": dict(self.values),
+            "width": self.width,
+            "teacher": self.teacher.model_dump(mode="json"),
+            "data": self.data.model_dump(mode="json"),
+        }
+
+    def columns(self) -> dict[str, float]:
+        """Every axis with its value here, swept or not, and g_size = E||G(F)||^2: the columns of the scores."""
+        teacher = {axis: getattr(self.teacher, key) for axis, (of, key) in AXES.items() if of == "teacher"}
+        size = getattr(self.teacher, "g_size", self.teacher.k)  # parities: each of the k outputs of G(F) is +-1
+        return {"m": self.width or math.nan, "N": self.data.n_train, **teacher, "g_size": float(size)}
 
 
 @dataclass(frozen=True)
 class Job:
-    """One learner at one point, with every axis value written into the section it sweeps."""
+    """One learner at one point: its parts are run one after the other by one process."""
 
     experiment: str
     learner: str
     point: str
     values: dict[str, float]
-    width: int
-    spec: Hidden | Linear
-    teacher: ParityComposite
-    data: Data
+    spec: Hidden | Linear | Kernel
+    parts: tuple[Part, ...]
     training: Training | None  # None where nothing is trained by SGD
 
     def config(self) -> dict[str, Any]:
@@ -38,20 +70,23 @@ class Job:
             "learner": self.learner,
             "point": self.point,
             "axes": dict(self.values),
-            "width": self.width,
-            "spec": self.spec.model_dump(mode="json", exclude={"axes"}),
-            "teacher": self.teacher.model_dump(mode="json"),
-            "data": self.data.model_dump(mode="json"),
+            "spec": self.spec.model_dump(mode="json", exclude={"axes", "seeds"}),
+            "parts": [part.config() for part in self.parts],
             "training": self.training and self.training.model_dump(mode="json"),
         }
 
     def work(self) -> float:
         """Rough relative cost, so that the longest jobs start first and none is left to run alone."""
-        hidden = self.width if self.spec.network == "layer3" else self.teacher.k
-        weights = self.width * (self.teacher.d + hidden)
-        passes = 100 if self.training is None else sum(self.training.phases)
-        replicas = len(self.data.seeds) * len(self.spec.wd) * max(1, len(self.spec.lr))
-        return weights * passes * replicas * self.data.n_train
+        return sum(self._work(part) for part in self.parts)
+
+    def _work(self, part: Part) -> float:
+        n, grid = part.data.n_train, max(1, len(self.spec.wd)) * max(1, len(self.spec.lr))
+        if part.width is None:
+            return len(part.data.seeds) * (1e7 + n**3)
+        hidden = part.width if self.spec.network == "layer3" else part.teacher.k
+        weights = part.width * (part.teacher.d + hidden)
+        passes = 100 if self.training is None else sum(self.training.phases_for(n))
+        return weights * passes * len(part.data.seeds) * grid * n
 
     def digest(self) -> str:
         """Hash of :meth:`config`: names the scratch folder and the W&B run."""
@@ -65,56 +100,71 @@ def digest(content: Any) -> str:
 
 
 def point_name(values: dict[str, float]) -> str:
-    """``{'m': 200, 'N': 1000}`` -> ``'m200-N1000'``."""
+    """``{'m': 200, 'N': 1000}`` -> ``'m200-N1000'``; '' without values."""
     return "-".join(f"{axis}{value}" for axis, value in values.items())
 
 
 def sample_config(experiment: Experiment) -> dict[str, Any]:
-    """What decides ``samples.safetensors``: the teacher, and the largest training set asked for."""
-    sizes = [v for axes in _all_axes(experiment) for v in axes.get("N", [])]
+    """What decides ``samples.safetensors``: the teacher, the largest training set and dimension asked for."""
+    axes = [experiment.axes_of(name) for name in experiment.learners]
+    sizes = [value for found in axes for value in found.get("N", [])]
     data = experiment.data.model_dump(mode="json")
     data["n_train"] = int(max([experiment.data.n_train, *sizes]))
-    return {"teacher": experiment.teacher.model_dump(mode="json"), "data": data}
-
-
-def _all_axes(experiment: Experiment) -> list[dict[str, list]]:
-    return [{**experiment.axes, **spec.axes} for spec in experiment.learners.values()]
+    widest = max([experiment.teacher.d, *[value for found in axes for value in found.get("d", [])]])
+    teacher = experiment.teacher.model_dump(mode="json") | {"d": int(widest)}
+    return {"teacher": teacher, "data": data}
 
 
 def jobs(experiment: Experiment) -> list[Job]:
-    """Every job of an experiment: learners x the product of their axes, in config order."""
+    """Every job of an experiment: learners x the product of their axes that are not taken together."""
     found = []
-    for learner, spec in experiment.learners.items():
-        axes = {**experiment.axes, **spec.axes}
-        for combination in itertools.product(*axes.values()):
-            found.append(_job(experiment, learner, dict(zip(axes, combination, strict=True))))
+    for learner in experiment.learners:
+        axes = experiment.axes_of(learner)
+        inside = {axis: values for axis, values in axes.items() if axis in experiment.together}
+        outside = {axis: values for axis, values in axes.items() if axis not in experiment.together}
+        for values in _product(outside):
+            found.append(_job(experiment, learner, values, _product(inside)))
     return found
 
 
-def _job(experiment: Experiment, learner: str, values: dict[str, float]) -> Job:
-    sections: dict[str, dict[str, Any]] = {"teacher": {}, "data": {}, "learner": {}}
-    for axis, value in values.items():
-        section, key = AXES[axis]
-        sections[section][key] = value
+def _product(axes: dict[str, list]) -> list[dict[str, float]]:
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+
+
+def _job(experiment: Experiment, learner: str, values: dict, inside: list[dict[str, float]]) -> Job:
     spec = experiment.learners[learner]
-    by_sgd = isinstance(spec, Hidden) or spec.solver == "sgd"
     return Job(
         experiment=experiment.id,
         learner=learner,
-        point=point_name(values),
+        point=point_name(values) or "all",
         values=values,
-        width=sections["learner"]["width"],
         spec=spec,
-        teacher=experiment.teacher.model_copy(update=sections["teacher"]),
-        data=experiment.data.model_copy(update=sections["data"]),
-        training=experiment.training if by_sgd else None,
+        parts=tuple(_part(experiment, spec, values | within, within) for within in inside),
+        training=_training(experiment.training, spec),
     )
 
 
-def claim_config(experiment: Experiment, claim: str) -> str:
-    """Hash of all that a verdict rests on: the judge's parameters, the teacher, every job."""
-    teacher = experiment.teacher.model_dump(mode="json")
-    return digest([experiment.claims[claim], teacher, [job.digest() for job in jobs(experiment)]])
+def _training(training: Training, spec: Hidden | Linear | Kernel) -> Training | None:
+    """The experiment's training with the learner's own phases; None if nothing is trained."""
+    phases = getattr(spec, "phases", None)
+    own = training.model_copy(update={"phases": phases}) if phases else training
+    return own if spec.by_sgd else None
+
+
+def _part(experiment: Experiment, spec: LearnerBase, values: dict[str, float], inside: dict[str, float]) -> Part:
+    changes = {AXES[axis][1]: value for axis, value in values.items() if AXES[axis][0] == "data"}
+    data = experiment.data.model_copy(update=changes | ({"seeds": spec.seeds} if spec.seeds else {}))
+    return Part(inside, values.get("m"), experiment.teacher_at(values), data)
+
+
+def judged_on(experiments: dict[str, Experiment], name: str) -> list[Experiment]:
+    """The experiments whose scores the claims of one rest on: itself and those it joins."""
+    return [experiments[other] for other in (name, *experiments[name].joined)]
+
+
+def claim_config(found: list[Experiment], claim: str) -> str:
+    """Hash of what a verdict rests on: the judge's parameters and every job of ``found`` (see judged_on)."""
+    return digest([found[0].claims[claim], [job.digest() for one in found for job in jobs(one)]])
 
 
 def find_job(experiment: Experiment, learner: str, point: str) -> Job:

@@ -31,11 +31,15 @@ class Replica:
 
 @dataclass(frozen=True)
 class Split:
-    """One split for S seeds: x (S, n, d+1) with the constant 1, y (S, n, k), probes (S, n, k)."""
+    """One split for S seeds: x (S, n, d+1) with the constant 1, y (S, n, k), probes (S, n, k).
+
+    ``clean``: H(x) (S, n, k) where y is H(x) with noise, None where y is H(x) itself.
+    """
 
     x: Tensor
     y: Tensor
     probes: dict[str, Tensor]
+    clean: Tensor | None = None
 
     @cached_property
     def rows(self) -> Tensor:
@@ -51,7 +55,20 @@ class Split:
         """The same split elsewhere."""
         move = {"device": device, "dtype": dtype}
         probes = {name: probe.to(**move) for name, probe in self.probes.items()}
-        return replace(self, x=self.x.to(**move), y=self.y.to(**move), probes=probes)
+        clean = None if self.clean is None else self.clean.to(**move)
+        return replace(self, x=self.x.to(**move), y=self.y.to(**move), probes=probes, clean=clean)
+
+    def measure(self, out: Tensor, seeds: Tensor | int, part: slice) -> dict[str, Tensor]:
+        """Sums over the points ``part`` for outputs (..., n, k) of the models of ``seeds``; float64, (...).
+
+        error ||out - y||^2, risk ||out - H(x)||^2 if labels are noisy, and out . s / k for each probe s.
+        """
+        sums = {"error": (out - self.y[seeds, part]).double().square().sum((-1, -2))}
+        if self.clean is not None:
+            sums["risk"] = (out - self.clean[seeds, part]).double().square().sum((-1, -2))
+        for name, probe in self.probes.items():
+            sums[name] = (out * probe[seeds, part]).double().sum((-1, -2)) / out.shape[-1]
+        return sums
 
 
 def grid(seeds: Sequence[int], lrs: Sequence[float], wds: Sequence[float]) -> list[Replica]:
@@ -173,20 +190,31 @@ class Stack(nn.Module):
 
     @torch.no_grad()
     def evaluate(self, split: Split, block: int | None = None) -> dict[str, Tensor]:
-        """error = mean ||out - y||^2 and c_s = mean out . s / k for each probe s; each (R,)."""
-        n, k = split.x.shape[1], self.network.k
+        """Means of what :meth:`Split.measure` sums, over the split; each (R,)."""
+        n = split.x.shape[1]
         block = block or max(50, 2**18 // self.network.width)  # activations of a replica: about 1 MB
-        result = {name: [] for name in ("error", *split.probes)}
+        result: dict[str, list[Tensor]] = {}
         for rows in self.chunks():
             weights, seeds = self.weights(rows), self.row_of[rows]
-            sums = {name: 0.0 for name in result}
+            sums: dict[str, Tensor] = {}
             for start in range(0, n, block):
                 part = slice(start, start + block)
                 out = self.network.forward(weights, split.x[seeds, part])  # (C, block, k)
-                sums["error"] += (out - split.y[seeds, part]).double().square().sum((1, 2))
-                for name, probe in split.probes.items():
-                    sums[name] += (out * probe[seeds, part]).double().sum((1, 2)) / k
+                for name, value in split.measure(out, seeds, part).items():
+                    sums[name] = sums.get(name, 0.0) + value
             for name, value in sums.items():
-                result[name].append(value / n)
+                result.setdefault(name, []).append(value / n)
         dead = self.died >= 0
         return {name: torch.cat(parts).masked_fill(dead, math.nan) for name, parts in result.items()}
+
+    def distances(self) -> dict[str, Tensor]:
+        """Frobenius norms of each trained weight w and of how far it moved: norm_w, moved_w; each (R,)."""
+        found = {}
+        starts = {seed: self._start(seed) for seed in dict.fromkeys(r.seed for r in self.replicas)}
+        for name in self.network.trained:
+            now = getattr(self, name).data.flatten(1).double().cpu()
+            start = torch.stack([starts[r.seed][name].flatten() for r in self.replicas]).double()
+            found[f"norm_{name}"] = now.norm(dim=1)
+            found[f"moved_{name}"] = (now - start).norm(dim=1)
+        dead = (self.died >= 0).cpu()
+        return {name: value.masked_fill(dead, math.nan) for name, value in found.items()}

@@ -10,7 +10,7 @@ import pandas
 from learnability.artifacts import read_frame, write_frame
 from learnability.plan import Job
 
-KEY = ["replica", "seed", "lr", "wd"]
+KEY = ["replica", "part", "seed", "lr", "wd"]
 
 
 def run(jobs: list[tuple[Job, Path]], output: Path) -> None:
@@ -19,19 +19,19 @@ def run(jobs: list[tuple[Job, Path]], output: Path) -> None:
 
 
 def _scores(job: Job, metrics: pandas.DataFrame) -> pandas.DataFrame:
-    """Wide table of one job: ``val_error``, ``test_cG``, ... and ``picked``.
+    """Wide table of one job: ``val_error``, ``test_cG``, ..., ``picked``, and every axis of :meth:`Part.columns`.
 
-    ``picked`` marks, for each seed, the replica with the least validation error. Each seed thus is one whole
-    experiment (its samples, its start, its search), and seeds are independent of one another.
+    ``picked`` marks, for each seed and part, the replica with the least validation error. Each seed thus is one
+    whole experiment (its samples, its start, its search), and seeds are independent of one another.
     """
-    last = metrics.sort_values("step", kind="stable").drop_duplicates([*KEY, "split", "name"], keep="last")
+    last = metrics.sort_values("step", kind="stable").drop_duplicates(["replica", "split", "name"], keep="last")
     last = last.assign(column=last["split"] + "_" + last["name"])
     wide = last.pivot(index="replica", columns="column", values="value")
     keys = last[KEY].drop_duplicates().set_index("replica").sort_index()
     scores = keys.join(wide).reset_index()
     scores["diverged"] = ~numpy.isfinite(scores.val_error)
-    best = scores.loc[~scores.diverged].groupby("seed").val_error.idxmin()
+    best = scores.loc[~scores.diverged].groupby(["part", "seed"]).val_error.idxmin()
     scores["picked"] = scores.index.isin(best)
-    axes = pandas.DataFrame({axis: [value] * len(scores) for axis, value in job.values.items()})
-    front = pandas.DataFrame({"learner": [job.learner] * len(scores), "point": job.point})
-    return pandas.concat([front, axes, scores], axis=1)
+    axes = pandas.DataFrame([job.parts[part].columns() for part in scores.part])
+    front = {"experiment": job.experiment, "learner": [job.learner] * len(scores), "point": job.point}
+    return pandas.concat([pandas.DataFrame(front), axes, scores.drop(columns="part")], axis=1)

@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from learnability import claims, figures
-from learnability.artifacts import read_frame
+from learnability.artifacts import read_frames
 from learnability.figures import style
 
 
 def run(
     claim: str,
     given: dict[str, Any],
-    teacher: dict[str, Any],
-    scores: Path,
+    scores: list[Path],
     svg: Path,
     pdf: Path,
     png: Path,
 ) -> None:
     """Draw ``claim`` from ``scores``."""
     parameters = claims.load(claim).Parameters(**given)
-    style.save(figures.load(claim).draw(read_frame(scores), parameters, teacher), svg, pdf, png)
+    style.save(figures.load(claim).draw(read_frames(scores), parameters), svg, pdf, png)

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from learnability import claims
-from learnability.artifacts import read_frame, write_json
+from learnability.artifacts import read_frames, write_json
 
 
 def run(
     claim: str,
     given: dict[str, Any],
-    teacher: dict[str, Any],
     scale: str,
     config: str,
-    scores: Path,
+    scores: list[Path],
     output: Path,
 ) -> str:
     """Judge ``claim`` on ``scores``, write the verdict and return its word.
@@ -24,7 +23,7 @@ def run(
     ``config`` is the hash of what was judged: a ledger can tell a verdict that is out of date.
     """
     module = claims.load(claim)
-    judgement = module.judge(read_frame(scores), module.Parameters(**given), teacher)
+    judgement = module.judge(read_frames(scores), module.Parameters(**given))
     body = asdict(judgement)
     verdict = {
         "claim": claim,

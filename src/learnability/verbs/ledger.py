@@ -37,27 +37,31 @@ def run(verdicts: dict[str, Path], scale: str, outputs: dict[str, Path], missing
     write_text(outputs["csv"], _csv(rows))
 
 
-def is_current(layout: Layout, experiment: Experiment, claim: str) -> bool:
+def _results(layout: Layout, experiments: list[Experiment]) -> dict[str, Path]:
+    """``learner/point`` -> its metrics, of all that a claim rests on."""
+    places = [(job, layout.metrics(job.experiment, job.learner, job.point)) for e in experiments for job in jobs(e)]
+    return {f"{job.experiment}/{job.learner}/{job.point}": path for job, path in places}
+
+
+def is_current(layout: Layout, experiments: list[Experiment], claim: str) -> bool:
     """Whether a claim's verdict rests on the config and the measurements that are there now."""
     path = layout.verdict(claim)
-    needed = [layout.metrics(job.experiment, job.learner, job.point) for job in jobs(experiment)]
-    needed.append(layout.scores(experiment.id))
+    needed = [*_results(layout, experiments).values(), *[layout.scores(e.id) for e in experiments]]
     if not all(file.exists() for file in [path, *needed]):
         return False
     newest = max(file.stat().st_mtime_ns for file in needed)
-    return path.stat().st_mtime_ns >= newest and read_json(path).get("config") == claim_config(experiment, claim)
+    return path.stat().st_mtime_ns >= newest and read_json(path).get("config") == claim_config(experiments, claim)
 
 
-def why_open(layout: Layout, experiment: Experiment, claim: str) -> str:
+def why_open(layout: Layout, experiments: list[Experiment], claim: str) -> str:
     """The first error in each log of what a claim needs, and the jobs that have no result."""
     logs = layout.base / "logs"
-    names = (f"*/{experiment.id}/**/*.log", f"*/{experiment.id}.log", f"*/{claim}.log")
+    names = [f"*/{claim}.log"] + [n for e in experiments for n in (f"*/{e.id}/**/*.log", f"*/{e.id}.log")]
     found = []
     for path in sorted(path for name in names for path in logs.glob(name)):
         errors = [line for line in path.read_text().splitlines() if line.startswith("error: ")]
         found += [f"{path.relative_to(logs).with_suffix('')}: {error}" for error in errors[:1]]
-    places = {f"{job.learner}/{job.point}": job for job in jobs(experiment)}
-    lost = [n for n, j in places.items() if not layout.metrics(j.experiment, j.learner, j.point).exists()]
+    lost = [name for name, path in _results(layout, experiments).items() if not path.exists()]
     if lost:
         more = f" and {len(lost) - 6} more" if len(lost) > 6 else ""
         found.append(f"no result from {', '.join(lost[:6])}{more}")

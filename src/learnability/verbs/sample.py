@@ -20,10 +20,8 @@ SPLITS = ("train", "val", "test")
 
 def run(config: dict[str, Any], output: Path, say: Callable[[str], None]) -> None:
     """Draw x (S, n, d) and y (S, n, k) for each split; a seed has samples of its own in all three."""
-    parameters = dict(config["teacher"])
-    teacher = teachers.build(parameters.pop("kind"), **parameters)
-    alone, nothing = teacher.risk_without_composite(), teacher.risk([{} for _ in range(teacher.k)])
-    say(f"exact population errors: {nothing:.4g} of out = 0, {alone:.4g} of learning F alone")
+    teacher = _teacher(config["teacher"])
+    say(teacher.describe())
     tensors: dict[str, torch.Tensor] = {}
     for split in SPLITS:
         n = config["data"][f"n_{split}"]
@@ -35,39 +33,55 @@ def run(config: dict[str, Any], output: Path, say: Callable[[str], None]) -> Non
     write_tensors(output, tensors, {"config": json.dumps(config, sort_keys=True)})
 
 
+def _teacher(config: dict[str, Any]) -> Any:
+    """The teacher, or one line for the user if there is none with these parameters."""
+    parameters = dict(config)
+    try:
+        teacher = teachers.build(parameters.pop("kind"), **parameters)
+        teacher(teacher.inputs(1, stream("x")))  # what is drawn late is drawn here
+    except ValueError as error:
+        raise UserError(f"teacher: {error}") from None
+    return teacher
+
+
 def load(path: Path, teacher_config: dict[str, Any], data: dict[str, Any]) -> dict[str, Split]:
-    """The splits of a samples file for one job: the first ``n_train`` training samples, labels by
-    the job's teacher (an axis may have changed alpha or beta), and the constant 1 beside x."""
+    """The splits of a samples file for one part of a job: the first ``n_train`` training samples, the first d
+    coordinates (a prefix of a uniform sign vector is one), labels by the part's own teacher (an axis may have
+    changed it; the noise is drawn again from its stream) and the constant 1 beside x."""
     if not path.is_file():
         raise UserError(f"{path}: no such file; `learnability sample {path.parent.name}` makes it")
     tensors, meta = read_tensors(path)
-    n_train = data["n_train"]
-    made_with = _check(path, tensors, meta, data)["teacher"]
-    parameters = dict(teacher_config)
-    teacher = teachers.build(parameters.pop("kind"), **parameters)
+    made_with = _check(path, tensors, meta, teacher_config, data)
+    mine = [made_with["data"]["seeds"].index(seed) for seed in data["seeds"]]
+    teacher = _teacher(teacher_config)
     splits = {}
     for split in SPLITS:
-        x, y = tensors[f"x_{split}"], tensors[f"y_{split}"]
-        if split == "train":
-            x, y = x[:, :n_train], y[:, :n_train]
-        if made_with != teacher_config:
-            before = teachers.build(**made_with)
-            y = teacher(x) + (y - before(x))  # the same noise on the new signal
+        x, y = tensors[f"x_{split}"][mine][..., : teacher.d], tensors[f"y_{split}"][mine]
+        if made_with["teacher"] != teacher_config:
+            seeds = data["seeds"]
+            y = torch.stack([teacher.labels(x[i], stream("noise", split, s)) for i, s in enumerate(seeds)])
+        n = data[f"n_{split}"]  # a prefix of the training samples, all of the others
+        x, y = x[:, :n], y[:, :n]
+        clean = teacher(x) if teacher.noise else None
         ones = torch.ones(*x.shape[:2], 1)
-        splits[split] = Split(torch.cat([x, ones], dim=-1), y, teacher.probes(x))
+        splits[split] = Split(torch.cat([x, ones], dim=-1), y, teacher.probes(x), clean)
     return splits
 
 
-def _check(path: Path, tensors: dict, meta: dict[str, str], data: dict[str, Any]) -> dict[str, Any]:
+def _check(path: Path, tensors: dict, meta: dict[str, str], teacher: dict, data: dict) -> dict[str, Any]:
     """The config a samples file was made with, if it holds what this job needs."""
     try:
         made_with = json.loads(meta["config"])
         held = made_with["data"]
         shapes = {name: tensors[name].shape[:2] for s in SPLITS for name in (f"x_{s}", f"y_{s}")}
         sizes = {name: (len(held["seeds"]), held[f"n_{name[2:]}"]) for name in shapes}
-    except (KeyError, ValueError, TypeError):
+        inputs = {key: made_with["teacher"].get(key) for key in ("kind", "support", "d")}
+        if "support" not in teacher and inputs["d"] > teacher["d"]:
+            inputs["d"] = teacher["d"]  # a prefix of a sign vector will do
+    except (KeyError, ValueError, TypeError, AttributeError):
         raise UserError(f"{path}: not a samples file; delete it and rerun to make it again") from None
-    same = all(held[key] == data[key] for key in ("seeds", "n_val", "n_test"))
+    same = all(held[key] == data[key] for key in ("n_val", "n_test")) and set(data["seeds"]) <= set(held["seeds"])
+    same = same and inputs == {key: teacher.get(key) for key in inputs}
     if not same or held["n_train"] < data["n_train"] or shapes != sizes:
         raise UserError(f"{path}: holds other seeds or sizes than the config; delete it and rerun")
     return made_with

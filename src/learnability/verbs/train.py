@@ -1,47 +1,48 @@
-"""samples -> metrics and model: one learner at one point, its whole sweep at once."""
+"""samples -> metrics and model: one learner at one point, its whole sweep at once, part by part.
+
+A part that is done leaves its rows and weights in the scratch folder: a job killed in a later one goes on there.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas
 import torch
 
-from learnability import learners
-from learnability.artifacts import write_frame, write_tensors
-from learnability.plan import Job
-from learnability.schema import Hidden
+from learnability.artifacts import read_frame, read_tensors, write_frame, write_tensors
+from learnability.errors import UserError
+from learnability.plan import Job, Part
 from learnability.tracking import Tracker
-from learnability.training.stack import Replica, Split, Stack, grid
+from learnability.training.stack import Replica
 from learnability.verbs import sample
 
-WORST_RESIDUAL = 1e-4  # of a ridge solution: predictions off by more would show in the third digit
+Tensors = dict[str, torch.Tensor]
 
 
 @dataclass
 class Rows:
-    """Collects the long table: one row per replica x moment x split x name."""
+    """Collects the long table of one part: one row per replica x moment x split x name."""
 
-    parts: list[pandas.DataFrame]
+    part: Part
+    number: int
+    first: int  # number of the part's first replica in the job
+    parts: list[pandas.DataFrame] = field(default_factory=list)
 
     def add(
-        self,
-        replicas: list[Replica],
-        first: int,
-        epoch: int,
-        step: int,
-        split: str,
-        name: str,
-        values,
+        self, replicas: list[Replica], first: int, epoch: int, step: int, split: str, name: str, values
     ) -> None:
         """One value per replica, measured at one moment; NaN stands for a diverged replica."""
+        start = self.first + first
         self.parts.append(
             pandas.DataFrame(
                 {
-                    "replica": range(first, first + len(replicas)),
+                    "replica": range(start, start + len(replicas)),
+                    "part": self.number,
+                    **self.part.values,
                     "seed": [r.seed for r in replicas],
                     "lr": [r.lr for r in replicas],
                     "wd": [r.wd for r in replicas],
@@ -59,6 +60,21 @@ class Rows:
         return pandas.concat(self.parts, ignore_index=True)
 
 
+@dataclass
+class Curves:
+    """A part's place in the job's W&B run: its steps go on where the last part's ended."""
+
+    tracker: Tracker
+    part: str
+    offset: int
+    last: int = 0
+
+    def __call__(self, step: int, name: str, values, best: int | None = None) -> None:
+        """One value per replica at one step."""
+        self.last = self.offset + step
+        self.tracker.curves(self.last, f"{self.part}/{name}" if self.part else name, values, best)
+
+
 def run(
     job: Job,
     samples: Path,
@@ -70,125 +86,66 @@ def run(
     say: Callable[[str], None],
 ) -> None:
     """Train (or solve) the sweep of ``job`` and write its two files, the model first."""
-    teacher, data = job.teacher.model_dump(mode="json"), job.data.model_dump(mode="json")
-    splits = sample.load(samples, teacher, data)
-    by_sgd = isinstance(job.spec, Hidden) or job.spec.solver == "sgd"
-    if device.type == "mps" and not by_sgd:
-        device = torch.device("cpu")  # exact solutions are in float64, which MPS does not have
-    splits = {name: split.to(device) for name, split in splits.items()}
-    network = learners.build(
-        job.spec.network,
-        d=job.teacher.d,
-        k=job.teacher.k,
-        width=job.width,
-        init_scale=job.spec.init_scale,
-    )
-    rows = Rows([])
-    if by_sgd:
-        best = _by_sgd(job, network, splits, scratch, device, tracker, say, rows)
-    else:
-        best = _by_ridge(job, network, splits, tracker, say, rows)
-    frame = rows.frame()
-    finals = frame[frame.split.isin(["val", "test"]) & (frame.epoch == frame.epoch.max())]
-    summary = finals.groupby(["split", "name"]).value.agg(["min", "median", "max"])
-    tracker.summary({f"{s}/{n}/{k}": v for (s, n), r in summary.iterrows() for k, v in r.items()})
-    write_tensors(model, best, {"rows": "one per seed: the replica with the least validation error"})
+    frames, weights, offset, first = [], {}, 0, 0
+    for number, part in enumerate(job.parts):
+        place = scratch / part.name if part.name else scratch
+        curves = Curves(tracker, part.name, offset)
+        found = _done(place, curves, say)
+        if found is None:
+            if part.name:
+                say(f"part {number + 1} of {len(job.parts)}: {part.name}")
+            rows = Rows(part, number, first)
+            best = _train(job, part, samples, place, device, curves, rows, say)
+            found = rows.frame(), best
+            if part.name:
+                write_tensors(place / "model.safetensors", best)
+                write_frame(place / "metrics.parquet", found[0])
+                (place / "stack.safetensors").unlink(missing_ok=True)
+        frames.append(found[0])
+        weights |= {f"{part.name}/{n}" if part.name else n: value for n, value in found[1].items()}
+        offset, first = curves.last + 1, first + found[0].replica.nunique()
+    frame = pandas.concat(frames, ignore_index=True)
+    tracker.summary(_summary(frame))
+    write_tensors(model, weights, {"rows": "one per seed: the replica with the least validation error"})
     write_frame(metrics, frame)
     shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _finish(stack: Stack, splits: dict[str, Split], rows: Rows, first: int, epoch: int, step: int) -> None:
-    """The last measurements of a stack: the test split, seen here for the first time."""
-    for name, values in stack.evaluate(splits["test"]).items():
-        rows.add(stack.replicas, first, epoch, step, "test", name, values)
+def _train(job, part, samples, place, device, curves, rows, say) -> Tensors:
+    """One part, by the means its learner asks for."""
+    from learnability.verbs import part as means
+
+    splits = sample.load(samples, part.teacher.model_dump(mode="json"), part.data.model_dump(mode="json"))
+    if device.type == "mps" and not job.spec.by_sgd:
+        device = torch.device("cpu")  # exact solutions are in float64, which MPS does not have
+    on_cpu = {"kernel": means.by_kernel, "handmade": means.by_hand}
+    if job.spec.train in on_cpu:
+        return on_cpu[job.spec.train](job, part, splits, curves, say, rows)
+    splits = {name: split.to(device) for name, split in splits.items()}
+    if job.spec.by_sgd:
+        place.mkdir(parents=True, exist_ok=True)
+        return means.by_sgd(job, part, splits, place, device, curves, say, rows)
+    return means.by_ridge(job, part, splits, curves, say, rows)
 
 
-def _pick(stack: Stack, val_error: torch.Tensor) -> dict[int, int]:
-    """Seed -> its replica with the least validation error (the first one if all diverged)."""
-    error = val_error.nan_to_num(nan=float("inf"))
-    picked: dict[int, int] = {}
-    for i, replica in enumerate(stack.replicas):
-        if replica.seed not in picked or error[i] < error[picked[replica.seed]]:
-            picked[replica.seed] = i
-    return picked
+def _done(place: Path, curves: Curves, say) -> tuple[pandas.DataFrame, Tensors] | None:
+    """Rows and weights of a part that an earlier call finished; its curves are told again."""
+    if not (place / "metrics.parquet").exists():
+        return None
+    try:
+        frame, (weights, _) = read_frame(place / "metrics.parquet"), read_tensors(place / "model.safetensors")
+    except UserError as error:
+        say(f"part cannot be used, starting it anew: {error}")
+        return None
+    say(f"{place.name}: done before")
+    for (step, split, name), rows in frame[frame.split != "test"].groupby(["step", "split", "name"], sort=False):
+        curves(int(step), f"{split}/{name}", rows.value.to_numpy())
+    return frame, weights
 
 
-def _by_sgd(job, network, splits, scratch, device, tracker, say, rows) -> dict[str, torch.Tensor]:
-    """Lightning, one run for the stack."""
-    from learnability.learners.linearised import linearise
-    from learnability.training.fit import Record, StackModule, fit_sgd
-    from learnability.training.sgd import StepSchedule
-
-    training = job.training
-    if not isinstance(job.spec, Hidden):
-        network = linearise(network, job.spec.train)
-    stack = Stack(
-        network,
-        grid(job.data.seeds, job.spec.lr, job.spec.wd),
-        job.data.seeds,
-        training.batch,
-        training.cache_mb * 2**20,
-        training.diverged_at,
-    )
-
-    def listen(record: Record) -> None:
-        val = record.values["val", "error"]
-        best = int(val.nan_to_num(nan=float("inf")).argmin())
-        for (split, name), values in record.values.items():
-            tracker.curves(record.step, f"{split}/{name}", values.numpy(), best)
-
-    module = StackModule(
-        stack,
-        splits["train"],
-        splits["val"],
-        StepSchedule(tuple(training.phases), training.drop),
-        training.momentum,
-        getattr(job.spec, "lr_scale", {}),
-        training.log_every,
-        listen,
-    )
-    say(f"{len(stack.replicas)} replicas in {len(stack.chunks())} chunk(s), {training.phases} epochs")
-    checkpoint = scratch / "stack.safetensors"
-    history = fit_sgd(module, device, checkpoint, training.checkpoint_seconds, say)
-    for record in history:
-        for (split, name), values in record.values.items():
-            rows.add(stack.replicas, 0, record.epoch, record.step, split, name, values)
-    last = history[-1]
-    rows.add(stack.replicas, 0, last.epoch, last.step, "train", "diverged_at", stack.died)
-    stack.to(device)
-    _finish(stack, splits, rows, 0, last.epoch, last.step)
-    picked = list(_pick(stack, last.values["val", "error"]).values())
-    return {name: value[picked] for name, value in stack.weights().items()}
-
-
-def _by_ridge(job, network, splits, tracker, say, rows) -> dict[str, torch.Tensor]:
-    """Exact solutions, seed by seed (a whole path each), so that one seed's is in memory."""
-    from learnability.learners.linearised import linearise
-    from learnability.training.closed_form import solve_seed
-
-    network = linearise(network, job.spec.train, job.spec.outputs == "separate")
-    wide = {name: split.to(split.x.device, torch.float64) for name, split in splits.items()}
-    best: dict[str, list[torch.Tensor]] = {}
-    for i, seed in enumerate(job.data.seeds):
-        solved = solve_seed(network, seed, job.data.seeds, job.spec.wd, wide["train"])
-        stack, first = solved.stack, i * len(job.spec.wd)
-        values = {split: stack.evaluate(wide[split]) for split in ("train", "val")}
-        for split, found in values.items():
-            for name, value in found.items():
-                rows.add(stack.replicas, first, 0, 0, split, name, value)
-                tracker.curves(i, f"{split}/{name}", value.cpu().numpy())
-        if solved.residual > WORST_RESIDUAL:
-            raise ArithmeticError(
-                f"seed {seed}: ridge not solved, relative residual {solved.residual:.1e} after "
-                f"{solved.steps} Lanczos steps; the smallest wd may be too small"
-            )
-        residual = [solved.residual] * len(stack.replicas)
-        rows.add(stack.replicas, first, 0, 0, "train", "relative_residual", residual)
-        _finish(stack, wide, rows, first, 0, 0)
-        picked = _pick(stack, values["val"]["error"])[seed]
-        for name, value in stack.weights().items():
-            best.setdefault(name, []).append(value[picked].float())
-        how = f"relative residual {solved.residual:.1e} after {solved.steps} Lanczos steps"
-        best_error = values["val"]["error"].min()
-        say(f"seed {seed}: best validation error {best_error:.3f}, {how if solved.steps else 'solved directly'}")
-    return {name: torch.stack(values) for name, values in best.items()}
+def _summary(frame: pandas.DataFrame) -> dict[str, float]:
+    """Least, median and largest final value of every measure on validation and test."""
+    last = frame.groupby("part").epoch.transform("max")
+    finals = frame[frame.split.isin(["val", "test"]) & (frame.epoch == last)]
+    found = finals.groupby(["split", "name"]).value.agg(["min", "median", "max"])
+    return {f"{s}/{n}/{k}": v for (s, n), r in found.iterrows() for k, v in r.items()}

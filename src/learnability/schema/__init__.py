@@ -1,0 +1,172 @@
+"""The shape of the config: one pydantic model a section, unknown keys refused.
+
+``config.py`` reads the files and turns what these models refuse into one line each.
+A new network, teacher, kernel or axis is named in one of these modules first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+
+from learnability.schema.base import (
+    AXES,
+    NAME,
+    NAME_RULE,
+    RESERVED,
+    Axes,
+    Axis,
+    NonNegative,
+    PositiveFloat,
+    PositiveInt,
+    Strict,
+    Text,
+    distinct,
+    wrong,
+)
+from learnability.schema.learners import Handmade, Learner, NetworkBase
+from learnability.schema.teachers import ParityComposite, SmoothComposite, Teacher
+
+
+class Tracking(Strict):
+    """Where W&B runs go; see ``tracking.py``."""
+
+    mode: Literal["auto", "online", "offline", "disabled"] = "auto"
+    project: Text = "learnability"
+    entity: Text | None = None
+
+
+class Settings(Strict):
+    """``config/config.yaml``: how to run, never what to run."""
+
+    scale: Literal["smoke", "laptop", "paper"] = "laptop"
+    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)] | None = None
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    scratch: Text = ".scratch"
+    tracking: Tracking = Tracking()
+
+
+class Data(Strict):
+    """Sizes of the three splits, the same for each seed, and the seeds themselves."""
+
+    n_train: PositiveInt
+    n_val: PositiveInt
+    n_test: PositiveInt
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(distinct)]
+
+
+class Training(Strict):
+    """How a stack is trained; see ``training/``."""
+
+    batch: PositiveInt = 50
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    phases: Annotated[list[PositiveInt], Field(min_length=1)] = [400, 400]
+    most_steps: PositiveInt | None = None
+    drop: PositiveFloat = 10.0
+    log_every: PositiveInt = 20
+    checkpoint_seconds: NonNegative = 5.0
+    cache_mb: PositiveFloat = 8.0
+    diverged_at: PositiveFloat = 1000.0
+
+    def phases_for(self, n_train: int) -> tuple[int, ...]:
+        """Epochs of each phase for this many samples, all shortened alike if they take over ``most_steps``."""
+        steps = sum(self.phases) * -(-n_train // self.batch)
+        share = 1.0 if self.most_steps is None else min(1.0, self.most_steps / steps)
+        return tuple(max(1, round(share * phase)) for phase in self.phases)
+
+
+class Experiment(Strict):
+    """One file of ``config/experiments`` at one scale: all that its claims need."""
+
+    id: str
+    claims: dict[str, dict[str, Any]]  # may be empty: measure and judge nothing
+    joined: Annotated[list[str], AfterValidator(distinct)] = []
+    teacher: Teacher
+    data: Data
+    axes: Axes
+    together: Annotated[list[Axis], AfterValidator(distinct)] = []
+    learners: Annotated[dict[str, Learner], Field(min_length=1)]
+    training: Training = Training()
+
+    def axes_of(self, learner: str) -> dict[str, list]:
+        """Axes of one learner: the experiment's with its own over them; a kernel has no width."""
+        spec = self.learners[learner]
+        axes = {**self.axes, **spec.axes}
+        return {a: v for a, v in axes.items() if a != "m" or isinstance(spec, NetworkBase)}
+
+    def swept(self) -> set[str]:
+        """Axes that any learner sweeps."""
+        return {axis for axes in (self.axes, *(s.axes for s in self.learners.values())) for axis in axes}
+
+    def teacher_at(self, values: dict[str, Any]) -> ParityComposite | SmoothComposite:
+        """The teacher with the axis values that are its own."""
+        changes = {AXES[axis][1]: value for axis, value in values.items() if AXES[axis][0] == "teacher"}
+        return type(self.teacher).model_validate(self.teacher.model_dump() | changes)
+
+    @field_validator("id")
+    @classmethod
+    def _plain_id(cls, value: str) -> str:
+        if not NAME.fullmatch(value):
+            raise wrong((), f"{NAME_RULE}, got {value!r}")
+        if value in RESERVED:
+            raise wrong((), f"must not be {', '.join(RESERVED)}: results lie there, got {value!r}")
+        return value
+
+    @model_validator(mode="after")
+    def _learners_fit(self) -> Experiment:
+        for name, spec in self.learners.items():
+            if not NAME.fullmatch(name):
+                raise wrong(("learners", name), f"a learner's name {NAME_RULE}")
+            if "m" in spec.axes and not isinstance(spec, NetworkBase):
+                raise wrong(("learners", name, "axes", "m"), "a kernel has no width")
+            axes = self.axes_of(name)
+            if isinstance(spec, NetworkBase) and "m" not in axes:
+                raise wrong(("learners", name, "axes", "m"), "missing; widths go here or in axes.m")
+            if isinstance(spec, NetworkBase) and spec.network == "signed2":
+                self._suits_signed2(name, axes)
+            if strange := set(spec.seeds or []) - set(self.data.seeds):
+                raise wrong(("learners", name, "seeds"), f"must be among data.seeds, got {min(strange)}")
+            self._teacher_exists(name, axes)
+        for axis in self.together:
+            if axis not in self.swept():
+                allowed = ", ".join(sorted(self.swept())) or "none"
+                raise wrong(("together",), f"{axis} is no axis of this experiment; allowed: {allowed}")
+        return self
+
+    def _suits_signed2(self, name: str, axes: dict[str, list]) -> None:
+        """a^T sigma(Wx) has one output, and as many positive as negative a."""
+        if {self.teacher.k, *axes.get("k", [])} != {1}:
+            raise wrong(("learners", name, "network"), "signed2 has one output: the teacher's k must be 1")
+        if odd := [m for m in axes["m"] if m % 2]:
+            raise wrong(("learners", name, "network"), f"signed2 needs even widths, got m = {odd[0]}")
+        if isinstance(self.learners[name], Handmade):
+            teacher = self.teacher
+            alphas, betas = {*axes.get("alpha", [teacher.alpha])}, {*axes.get("beta", [teacher.beta])}
+            if getattr(teacher, "f_degree", 0) != 6 or alphas != {0} or betas != {1}:
+                needed = "handmade is for the parity of six: f_degree: 6, alpha: 0 and beta: 1"
+                raise wrong(("learners", name, "train"), needed)
+            if narrow := [m for m in axes["m"] if m < 200]:
+                raise wrong(
+                    ("learners", name, "train"), f"handmade needs widths of 200 or more, got m = {narrow[0]}"
+                )
+
+    def _teacher_exists(self, name: str, axes: dict[str, list]) -> None:
+        """Every combination of the teacher's own axes is a teacher, and its samples can be cut from one file."""
+        own = {axis: values for axis, values in axes.items() if AXES[axis][0] == "teacher"}
+        mine = self.learners[name].axes
+        if "d" in own and isinstance(self.teacher, SmoothComposite):
+            at = ("learners", name, "axes", "d") if "d" in mine else ("axes", "d")
+            message = "is for teachers on {-1,1}^d (kind: parity_composite); with concept1, give each d a file"
+            raise wrong(at, message)
+        at = ("learners", name, "axes") if own.keys() & mine.keys() else ("axes",)
+        for values in itertools.product(*own.values()):
+            point = dict(zip(own, values, strict=True))
+            try:
+                self.teacher_at(point)
+            except ValidationError as error:
+                first = error.errors()[0]
+                key = ".".join(map(str, first.get("ctx", {}).get("at", first["loc"])))
+                named = ", ".join(f"{axis} = {value}" for axis, value in point.items())
+                raise wrong(at, f"no such teacher at {named}: {key} {first['msg']}") from None
