@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from typing import Any, get_args
 
 import yaml
 
@@ -49,17 +50,21 @@ def test_files_that_readme_names_exist() -> None:
 
 def test_config_readme_explains_every_key() -> None:
     from learnability import schema
+    from learnability.schema import base, learners, teachers
 
     text = (ROOT / "config/README.md").read_text()
-    for model in (
-        schema.Settings,
-        schema.Tracking,
-        schema.Experiment,
-        schema.ParityComposite,
-        schema.Data,
-        schema.Training,
-        schema.Hidden,
-        schema.Linear,
-    ):
-        for key in model.model_fields:
-            assert f"`{key}`" in text, f"config/README.md does not explain {key}"
+    found = [value for module in (schema, learners, teachers) for value in vars(module).values()]
+    models = {model for model in found if isinstance(model, type) and issubclass(model, base.Strict)}
+    assert {schema.Settings, schema.Experiment, teachers.SmoothComposite, learners.Kernel} <= models
+    keys = {key for model in models for key in model.model_fields}
+    words = [*base.AXES, *learners.KERNELS, *get_args(teachers.ACTIVATIONS), *base.SCALES]
+    for model, key in [(learners.NetworkBase, "network"), (learners.Kernel, "activation")]:
+        words += literal_words(model.model_fields[key].annotation)
+    for key in sorted(keys | set(words)):
+        assert f"`{key}`" in text, f"config/README.md does not explain {key}"
+
+
+def literal_words(kind: Any) -> list[str]:
+    """The words of a Literal, also inside a union with None."""
+    found = get_args(kind)
+    return [word for part in found for word in ([part] if isinstance(part, str) else literal_words(part))]

@@ -10,7 +10,9 @@ from pathlib import Path
 import pandas
 import pytest
 
-from conftest import SLOW, Project
+from conftest import ROOT, SLOW, Project
+from learnability.config import load_experiments
+from learnability.plan import jobs
 from wandb_log import decoded, history, last_summary, records
 
 NUMBERS = (
@@ -20,6 +22,7 @@ NUMBERS = (
     "results/smoke/figures/*",
 )
 SMOKE = ("--cores", "2", "--config", "scale=smoke")
+CLAIMS = {"B-fig1", "B-fig2a", "B-fig2b", "B-fig2c", "B-thm1", "B-thm2", "B-cor7.1"}
 
 
 @pytest.fixture(scope="module")
@@ -37,28 +40,50 @@ def ran(output: str) -> dict[str, int]:
     return {name: int(count) for name, count in (line.split() for line in table.splitlines())}
 
 
+def planned(scale: str = "smoke") -> dict[str, list[str]]:
+    """``learner/point`` of every job, by experiment."""
+    found = load_experiments(ROOT / "config", scale)
+    return {name: [f"{job.learner}/{job.point}" for job in jobs(experiment)] for name, experiment in found.items()}
+
+
 def test_contracts_of_the_files(smoke: Project) -> None:
     base = smoke.folder / "results" / "smoke"
     ledger = (base / "ledger.csv").read_text().splitlines()
     assert ledger[0] == "claim,paper,statement,verdict,value,low,high,threshold,unit,seeds,scale,note"
-    assert ledger[1].startswith("B-fig2a,B,")
-    metrics = pandas.read_parquet(base / "fig2a/3resnet/m100/metrics.parquet")
-    wanted = {"replica", "seed", "lr", "wd", "step", "epoch", "split", "name", "value"}
+    assert [line.split(",")[:2] for line in ledger[1:]] == [[claim, "B"] for claim in sorted(CLAIMS)]
+    metrics = pandas.read_parquet(base / "fig2a/3resnet/all/metrics.parquet")
+    wanted = {"replica", "part", "m", "seed", "lr", "wd", "step", "epoch", "split", "name", "value"}
     assert wanted <= set(metrics.columns)
+    assert sorted(metrics.m.unique()) == [20, 100]
     assert set(metrics["split"]) == {"train", "val", "test"}
     assert metrics[metrics["split"] == "test"].epoch.unique().tolist() == [25]  # seen once, at the end
     scores = pandas.read_parquet(base / "fig2a/scores.parquet")
     assert len(scores.learner.unique()) == 9
-    verdict = json.loads((base / "verdicts/B-fig2a.json").read_text())
-    assert verdict["verdict"] == "inconclusive"  # two seeds cannot decide
+    for claim in CLAIMS:
+        verdict = json.loads((base / f"verdicts/{claim}.json").read_text())
+        assert verdict["verdict"] == "inconclusive", claim  # two seeds cannot decide
     assert not list(base.rglob("*.pkl")) and not list(base.rglob("*.ckpt"))
-    assert not list((smoke.folder / ".scratch").rglob("stack.safetensors"))  # nothing left behind
+    assert not [path for path in (smoke.folder / ".scratch").rglob("*") if path.is_file()]  # nothing left behind
+
+
+def test_scores_of_kernels_and_of_networks_made_by_hand(smoke: Project) -> None:
+    base = smoke.folder / "results" / "smoke"
+    thm2 = pandas.read_parquet(base / "thm2/scores.parquet")
+    kernels = thm2[thm2.m.isna()]
+    assert {"gaussian", "tangent"} <= set(kernels.learner) and "3resnet" not in set(kernels.learner)
+    assert kernels.population_risk.notna().all() and kernels.predicted_risk.notna().all()
+    assert thm2[thm2.m.notna()].population_risk.isna().all()
+    by_hand = pandas.read_parquet(base / "fig1/scores.parquet").query("learner == 'by-hand'")
+    assert (by_hand.population_risk <= by_hand.wanted_error).all() and len(by_hand)
+    assert (by_hand.train_norm_W >= by_hand.least_norm_W).all()
+    smooth = pandas.read_parquet(base / "thm1-smooth/scores.parquet")
+    assert smooth[smooth.noise > 0].test_risk.notna().all() and smooth.g_size.eq(1).all()
 
 
 def test_report_has_ledger_figure_config_and_run_times(smoke: Project) -> None:
     html = (smoke.folder / "results/smoke/report.html").read_text()
     assert "Scale smoke: 0 supported" in html  # the front page
-    for part in ("1 Ledger", "2 Claims", "3 Configuration", "B-fig2a", "runtime"):
+    for part in ("1 Ledger", "2 Claims", "3 Configuration", "runtime", *CLAIMS):
         assert part in html, part
     log = (smoke.folder / "results/smoke/logs/report.log").read_text()
     assert "WARNING/2" not in log and "ERROR" not in log
@@ -71,7 +96,7 @@ def test_second_call_has_nothing_to_do(smoke: Project) -> None:
 
 def test_deleting_one_metrics_file_reruns_what_follows_from_it(smoke: Project) -> None:
     before = smoke.bytes(*NUMBERS)
-    (smoke.folder / "results/smoke/fig2a/2layer/m20/metrics.parquet").unlink()
+    (smoke.folder / "results/smoke/fig2a/2layer/all/metrics.parquet").unlink()
     code, output = smoke.run(*SMOKE)
     assert code == 0
     after = {
@@ -92,9 +117,44 @@ def test_changing_one_learner_reruns_that_learner_only(smoke: Project) -> None:
     path.write_text(text.replace("2layer: {lr: [0.5], wd: [0.002]}", "2layer: {lr: [0.4], wd: [0.002]}"))
     try:
         code, output = smoke.run(*SMOKE, "--dry-run")
-        assert code == 0 and ran(output)["train"] == 2  # its two widths
+        assert code == 0 and ran(output)["train"] == 1  # its two widths are one job
     finally:
         path.write_text(text)
+
+
+def test_changing_a_joined_experiment_judges_the_claim_again(smoke: Project) -> None:
+    path = smoke.folder / "config/experiments/thm1-smooth.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("n_test: 200", "n_test: 201"))
+    assert path.read_text() != text
+    try:
+        code, output = smoke.run(*SMOKE, "--dry-run")
+        counts = ran(output)
+        assert code == 0 and counts["train"] == len(planned()["thm1-smooth"])
+        assert {rule: counts[rule] for rule in ("sample", "evaluate", "judge", "figure")} == {
+            "sample": 1,
+            "evaluate": 1,
+            "judge": 1,  # B-thm1, which is thm1's
+            "figure": 1,
+        }
+    finally:
+        path.write_text(text)
+
+
+def test_an_experiment_chosen_alone_finds_what_it_joins(smoke: Project) -> None:
+    chosen = (*SMOKE, "experiments=[thm1]", "--dry-run", "--forceall")
+    code, output = smoke.run(*chosen)
+    assert code == 0, output[-2000:]
+    both = len(planned()["thm1"]) + len(planned()["thm1-smooth"])
+    found = {"sample": 2, "train": both, "evaluate": 2, "judge": 1, "figure": 1, "configure": 1}
+    assert ran(output) == {**found, "ledger": 1, "report": 1, "all": 1}
+    settings = json.dumps({"scale": "smoke", "experiments": ["thm1"]})
+    for words in (("judge", "B-thm1"), ("ledger", "--partial")):
+        code, output = smoke.run(*words, module="learnability", LEARNABILITY_SETTINGS=settings)
+        assert code == 0, output
+    assert "1 verdict(s), 0 open" in output
+    code, output = smoke.run("ledger", "--scale", "smoke", module="learnability")  # all claims again
+    assert code == 0, output
 
 
 def test_two_full_runs_give_identical_bytes(smoke: Project, project) -> None:
@@ -102,7 +162,10 @@ def test_two_full_runs_give_identical_bytes(smoke: Project, project) -> None:
     code, output = again.run(*SMOKE)
     assert code == 0, output[-3000:]
     first, second = smoke.bytes(*NUMBERS), again.bytes(*NUMBERS)
-    assert len(first) == 18 + 1 + 1 + 3
+    found = planned()
+    metrics = {f"results/smoke/{name}/{job}/metrics.parquet" for name, of in found.items() for job in of}
+    assert metrics <= set(first) and len(metrics) == sum(map(len, found.values())) > 20
+    assert len(first) == len(metrics) + len(found) + 4 * len(CLAIMS)  # scores; a verdict and three figures each
     assert first == second
 
 
@@ -121,7 +184,10 @@ def test_light_verbs_start_fast(project, words: tuple[str, ...]) -> None:
 def test_a_claim_is_a_target(smoke: Project) -> None:
     code, output = smoke.run("--cores", "1", "results/laptop/verdicts/B-fig2a.json", "--dry-run")
     assert code == 0
-    assert ran(output) == {"sample": 1, "train": 42, "evaluate": 1, "judge": 1}
+    assert ran(output) == {"sample": 1, "train": len(planned("laptop")["fig2a"]), "evaluate": 1, "judge": 1}
+    code, output = smoke.run("--cores", "1", "results/laptop/verdicts/B-thm1.json", "--dry-run")
+    both = len(planned("laptop")["thm1"]) + len(planned("laptop")["thm1-smooth"])
+    assert code == 0 and ran(output) == {"sample": 2, "train": both, "evaluate": 2, "judge": 1}
 
 
 def test_cluster_profiles_are_valid(smoke: Project) -> None:
@@ -137,7 +203,7 @@ def test_error_of_one_job_shows_in_the_ledger_and_spares_the_rest(project) -> No
     code, output = broken.run("--cores", "1", str(path.relative_to(broken.folder)))
     assert code == 0, output
     path.write_bytes(path.read_bytes()[:-1000])  # truncated; Snakemake sees only that it is there
-    target = "results/smoke/fig2a/2layer-last/m20/metrics.parquet"
+    target = "results/smoke/fig2a/2layer-last/all/metrics.parquet"
     code, output = broken.run("--cores", "1", target, "--config", "scale=smoke", "--rerun-triggers", "mtime")
     assert code != 0
     lines = [line for line in output.splitlines() if "error: " in line]
@@ -163,7 +229,7 @@ def test_online_without_a_server_succeeds_and_says_so_once(project) -> None:
         configs[run.job_type] = (folder, run.run_group, decoded(run.config.update))
     assert set(configs) == {"3resnet", "2layer-last", "verdict"}
     folder, group, config = configs["3resnet"]
-    assert group == "tiny" and config["spec"]["lr"] == [0.1, 0.2, 50.0] and config["width"] == 60
+    assert group == "tiny" and config["spec"]["lr"] == [0.1, 0.2, 50.0] and config["parts"][0]["width"] == 60
     rows = history(folder)
     assert [row["_step"] for row in rows] == [220, 440]  # 11 minibatches an epoch, logged every 20
     assert {"train/error/q50", "val/error/best", "val/cG/q90"} <= set(rows[0])
@@ -188,4 +254,4 @@ def test_a_failed_rerun_does_not_show_the_old_verdict(project) -> None:
     assert "not run to the end since the last change" in ledger.read_text()
     (changed.folder / "results/smoke/tiny/3resnet/m60/metrics.parquet").unlink()
     changed.run(*partial, module="learnability")
-    assert "no result from 3resnet/m60" in ledger.read_text()
+    assert "no result from tiny/3resnet/m60" in ledger.read_text()

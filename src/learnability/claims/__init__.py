@@ -2,7 +2,7 @@
 
 A claim module holds ``ID``, ``PAPER``, ``STATEMENT``, ``UNIT``, ``AXES`` (what its experiment may sweep), a
 pydantic model ``Parameters`` (what the experiment file may set under ``claims.<id>``) and
-``judge(scores, parameters, teacher) -> Judgement``.
+``judge(scores, given) -> Judgement``.
 """
 
 from __future__ import annotations

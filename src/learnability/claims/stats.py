@@ -1,4 +1,4 @@
-"""Intervals over seeds by the bootstrap, widened for small samples."""
+"""Intervals over seeds: by the bootstrap, widened for small samples, and Student's where many are compared."""
 
 from __future__ import annotations
 
@@ -45,3 +45,15 @@ def bootstrap_mean(values: numpy.ndarray, level: float = 0.95) -> Interval:
     cut = tail(n, level)
     low, high = numpy.quantile(means, [cut, 1 - cut])
     return Interval(float(values.mean()), float(low), float(high), n)
+
+
+def clear_mean(values: numpy.ndarray, comparisons: int) -> Interval:
+    """Mean of ``values`` (n,), n >= 2, with Student's interval at level 1 - 0.05 / comparisons (Bonferroni).
+
+    For a verdict that one comparison of many decides. The bootstrap cannot do this: its interval never leaves the
+    range of the data, which at n = 5 misses the mean 6% of the time at any level.
+    """
+    values = numpy.asarray(values, dtype=float)
+    n = len(values)
+    half = stdtrit(n - 1, 1 - 0.025 / comparisons) * values.std(ddof=1) / numpy.sqrt(n)
+    return Interval(float(values.mean()), float(values.mean() - half), float(values.mean() + half), n)

@@ -1,6 +1,6 @@
 """Measurements in, picture out: one module per claim, named as its judge is.
 
-A figure module holds ``draw(scores, given, teacher) -> matplotlib Figure``.
+A figure module holds ``draw(scores, given) -> matplotlib Figure``; ``lines.py`` has what they share.
 """
 
 from __future__ import annotations
