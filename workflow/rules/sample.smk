@@ -23,6 +23,7 @@ rule sample:
         "results/{scale}/{experiment}/samples.safetensors",
     log:
         "results/{scale}/logs/sample/{experiment}.log",
+    priority: 1e18  # every training job of the experiment waits for it
     conda:
         "../../environment.yml"
     params:

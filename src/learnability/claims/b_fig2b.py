@@ -90,9 +90,10 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     if never:
         said.append(f"never there up to their largest N (ratio is a bound): {', '.join(never)}")
     widths = scores[scores.learner.isin(given.methods)].groupby("learner").m.max()
-    if other := [f"{name} {m:.0f}" for name, m in widths.items() if m != widths[given.hero]]:
+    if other := [f"{name} {m:.0f}" for name, m in widths.items() if m == m and m != widths[given.hero]]:
         said.append(f"width {widths[given.hero]:.0f}, but {', '.join(other)}")
-    if ends := sorted({end.split()[0] for end in grid_ends(scores, "N")}):
+    judged = largest(scores[scores.learner.isin(given.methods)], "m")
+    if ends := sorted({end.split()[0] for end in grid_ends(judged, "N")}):
         said.append(f"most seeds picked the end of a grid somewhere: {', '.join(ends)}")
     return Judgement(verdict, *value, 1.0, seeds, "; ".join(said), details)
 

@@ -8,7 +8,7 @@ the risk by O(OPT) + O~(alpha^4) from N = d / alpha^8 samples on, for small alph
     met      the interval of 3resnet's mean risk lies at or below OPT + g alpha^4
     broken   it lies above (Bonferroni over all settings), although N >= d / alpha^8
     trivial  else, if the bound is no less than g alpha^2 / 2, half the risk of F alone: being below says little
-    open     else: above or undecided with fewer samples than the theorem asks for, or some seed has no result
+    open     else: above with fewer samples than the theorem asks for, or undecided, or some seed has no result
 
 Being met with fewer samples than the theorem needs is more than it promises; missing it with fewer is no
 objection. Supported: nothing is broken, the alphas met in a row span a factor of ``decade`` on parities without
@@ -191,7 +191,7 @@ def _decide(checks: dict, main: str, kernels: dict[str, Target], given: Paramete
     words = f"risk <= OPT + g alpha^4 for alpha in: {ranges}"
     missed = [f"{name} at {a:g}" for name, s in checks.items() for a, state in s.items() if state == "open"]
     if missed:
-        words += f"; with fewer than d / alpha^8 samples not {', '.join(missed)}"
+        words += f"; neither met nor broken: {', '.join(missed)}"
     return "supported", words
 
 

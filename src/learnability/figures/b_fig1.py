@@ -23,7 +23,7 @@ def draw(scores: pandas.DataFrame, given: Parameters) -> Figure:
     figure, panels = pyplot.subplots(1, 2, figsize=(2 * style.COLUMN, 3.5), layout="constrained")
     looks = _Looks(mine)
     chosen = picked(scores, given.methods) if mine.learner.isin(given.methods).any() else mine.iloc[:0]
-    for panel, column in zip(panels, ("train_error", "test_error"), strict=True):
+    for panel, column in zip(panels, ("train_final_error", "test_error"), strict=True):
         for (m, lr, wd), rows in mine.groupby(["m", "lr", "wd"]):
             look = {"marker": looks.markers[m], "color": looks.colours[lr], "markersize": looks.sizes[wd]}
             panel.plot(

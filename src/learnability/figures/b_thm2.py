@@ -91,9 +91,9 @@ def _predicted(panel: pyplot.Axes, found: list, looks: dict) -> None:
         span = [min(ends) / 1.2, max(ends) * 1.2]
         panel.plot(span, span, color="black", linewidth=0.7, zorder=0)
         panel.set(xlim=span, ylim=span, box_aspect=1)
-    doubted = [p for _, p, _, good in found if not good]
+    doubted = [(p, m.mean) for _, p, m, good in found if not good]
     if doubted:
-        hidden = sum(not span[0] <= p <= span[1] for p in doubted)
+        hidden = sum(not (span[0] <= min(point) and max(point) <= span[1]) for point in doubted)
         label = "open: $N^2\\geq 2^d$, samples repeat" + (
             f"\n({hidden} of {len(doubted)} out of view)" if hidden else ""
         )

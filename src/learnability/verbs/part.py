@@ -168,6 +168,8 @@ def by_hand(job: Job, part: Part, splits, curves, say, rows) -> Tensors:
             out = network.forward(weights, x)
             for measure, sums in splits[name].measure(out, i, slice(None)).items():
                 rows.add(replicas, first, 0, 0, name, measure, sums / x.shape[1])
+                if (name, measure) == ("train", "error"):
+                    rows.add(replicas, first, 0, 0, name, "final_error", sums / x.shape[1])
         norms = [w.norm().item() for w in found]
         rows.add(replicas, first, 0, 0, "train", "norm_W", norms)
         rows.add(replicas, first, 0, 0, "population", "risk", [population_error(w) for w in found])
