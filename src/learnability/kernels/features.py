@@ -81,10 +81,12 @@ def solve_tangent(
     y: Tensor,
     wds: Sequence[float],
     shared: bool = True,
+    tolerance: float = 1e-5,
 ) -> tuple[Tensor, float, int]:
     """theta of the tangent kernel's ridge path: shared (len(wds), P), separate (len(wds), k, P).
 
-    Also returns the largest relative residual (see ``KrylovPath``) and the most Lanczos steps taken.
+    Also returns the largest relative residual (see ``KrylovPath``), at most ``tolerance`` unless steps run out, and
+    the most Lanczos steps taken.
     """
     groups = [list(range(network.k))] if shared else [[r] for r in range(network.k)]
     thetas, worst, steps = [], 0.0, 0
@@ -92,7 +94,7 @@ def solve_tangent(
         features = TangentFeatures(network, start, outputs)
         times, times_t = features.products(x)
         target = y[:, outputs].reshape(-1)
-        path = ridge_krylov(times, times_t, target, features.n_params, len(x), wds)
+        path = ridge_krylov(times, times_t, target, features.n_params, len(x), wds, tolerance)
         thetas.append(path.theta)
         worst, steps = max(worst, path.residual.max().item()), max(steps, path.steps)
     theta = thetas[0] if shared else torch.stack(thetas, dim=1)

@@ -71,7 +71,7 @@ def ridge_krylov(
     n_params: int,
     n_samples: int,
     wds: Sequence[float],
-    tolerance: float = 1e-5,
+    tolerance: float = 1e-6,
     most_steps: int = 2000,
 ) -> KrylovPath:
     """Minimisers of (*) for every w, with Phi known through v -> Phi v and u -> Phi^T u.
