@@ -127,3 +127,8 @@ class Sampler:
             total = total + top.T @ top * (kernel.output_var / m if ntk else 1.0)
         divided = not ntk and (len(stack) > 1 or kernel.train == "all")
         return total / m if divided else total
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    """Independent N(0, 1) entries in float64."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)

@@ -19,14 +19,6 @@ from networks import with_one
 D, WIDTH, DRAWS = 5, 1 << 14, 48
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def points(n: int = 4, d: int = D, seed: int = 0) -> torch.Tensor:
     """Of different norms; the last is near the first, and the one before it nearly opposite."""
     generator = torch.Generator().manual_seed(seed)

@@ -9,25 +9,13 @@ import pytest
 import torch
 from sklearn.kernel_ridge import KernelRidge
 
-from kernel_cases import CASES, case, pairs
+from kernel_cases import CASES, case, normal, pairs
 from learnability.bench import gram as bench
 from learnability.kernels.analytic import build
 from learnability.kernels.gram import gram, gram_times, is_hypercube, tiles
 from learnability.kernels.ridge import ridge_dense, ridge_gram
 
 WDS = [1e-3, 0.01, 0.3]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @pytest.mark.parametrize("cube", [False, True], ids=["reals", "hypercube"])

@@ -15,14 +15,6 @@ from learnability.kernels.ridge import ridge_gram
 from learnability.teachers.parity import Teacher
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def cube(d: int) -> torch.Tensor:
     """All points: (2^d, d)."""
     return 1.0 - 2.0 * ((torch.arange(1 << d)[:, None] >> torch.arange(d)) & 1).double()

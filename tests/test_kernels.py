@@ -7,6 +7,7 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
+from kernel_cases import normal
 from learnability import learners
 from learnability.kernels.features import TangentFeatures, solve_last, solve_tangent
 from learnability.kernels.ridge import ridge_dense, ridge_krylov
@@ -17,18 +18,6 @@ from learnability.training.stack import Split, Stack, grid
 
 NETWORKS = ("resnet3", "layer3", "layer2")
 WDS = [1e-3, 0.01, 0.3]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def problem(n: int, d: int, k: int, seeds: int = 1) -> Split:

@@ -31,14 +31,6 @@ KERNELS = {
 SEEDS = 10
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def measured(kernel, eigenvalues, teacher: Teacher, n: int, seed: int) -> torch.Tensor:
     """Exact population risk, summed over outputs, for each w: (len(WDS),)."""
     generator = torch.Generator().manual_seed(seed)

@@ -41,7 +41,7 @@ class Parameters(Strict):
     methods: Annotated[list[str], Field(min_length=1)] = Field(default_factory=lambda: ["sgd"])
     hero: str = "by-hand"
     test_error: Annotated[float, Field(gt=0)] = 0.69
-    comparable: Annotated[float, Field(ge=1)] = 1.2
+    comparable: Annotated[float, Field(ge=1)] = 1.2  # the hand-made norms are up to 18% above the least there is
     min_seeds: Annotated[int, Field(ge=5)] = 5
 
 

@@ -1,1 +1,1 @@
-"""What learners are compared with: conjugate and tangent features at finite width, and exact ridge."""
+"""What learners are compared with: kernels by formula, features at finite width, exact ridge, predicted risks."""

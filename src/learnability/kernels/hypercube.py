@@ -67,6 +67,7 @@ def profile(kernel: Kernel, d: int | None = None) -> list[Number]:
     return [kernel.value(on.number(d - 2 * j), size, size, on) for j in range(d + 1)]
 
 
+@lru_cache(maxsize=64)  # every seed of a job asks for the same one; not to be written to
 def spectrum(kernel: Kernel, d: int | None = None) -> Tensor:
     """lambda_s^2, s = 0 .. d, of a kernel on {-1, 1}^d: (d + 1,) float64."""
     if isinstance(kernel, Profile):

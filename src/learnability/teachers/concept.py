@@ -35,6 +35,7 @@ from torch import Tensor
 
 from learnability.seeding import stream
 from learnability.teachers.activations import Activation
+from learnability.teachers.base import Composite, signs
 
 PAIRS = 1 << 15  # points of a Monte Carlo estimate, each with its mirror image
 CHUNK = 1 << 13
@@ -85,7 +86,7 @@ def in_chunks(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Teacher:
+class Teacher(Composite):
     """H = beta F + alpha G(F) of Concept 1, and label noise of standard deviation ``noise`` per output."""
 
     d: int
@@ -118,8 +119,7 @@ class Teacher:
         """n points uniform on the unit sphere or on {-1/sqrt(d), 1/sqrt(d)}^d: (n, d)."""
         if self.support == "sphere":
             return unit((n, self.d), generator).float()
-        signs = torch.randint(0, 2, (n, self.d), generator=generator).float().mul_(2).sub_(1)
-        return signs / math.sqrt(self.d)
+        return signs(n, self.d, generator) / math.sqrt(self.d)
 
     def base(self, x: Tensor) -> Tensor:
         """F(x): (..., d) -> (..., k)."""
@@ -133,13 +133,6 @@ class Teacher:
         """H(x) without noise: (..., d) -> (..., k)."""
         h = self.f(x)
         return self.beta * h + self.alpha * self.g(h)
-
-    def labels(self, x: Tensor, generator: torch.Generator) -> Tensor:
-        """y = H(x) + noise * N(0, I): (..., d) -> (..., k)."""
-        y = self(x)
-        if self.noise:
-            y = y + self.noise * torch.randn(y.shape, generator=generator)
-        return y
 
     def probes(self, x: Tensor) -> dict[str, Tensor]:
         """Signals whose share in a learner's output is reported: c = mean over x and r of out_r s_r.

@@ -23,11 +23,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from learnability.teachers.base import Composite, signs
+
 Expansion = list[dict[frozenset[int], float]]  # per output: parity -> coefficient
 
 
 @dataclass(frozen=True)
-class Teacher:
+class Teacher(Composite):
     """H = beta F + alpha G(F), and label noise of standard deviation ``noise`` per output."""
 
     d: int
@@ -44,7 +46,7 @@ class Teacher:
 
     def inputs(self, n: int, generator: torch.Generator) -> Tensor:
         """n points uniform in {-1, 1}^d: (n, d)."""
-        return torch.randint(0, 2, (n, self.d), generator=generator).float().mul_(2).sub_(1)
+        return signs(n, self.d, generator)
 
     def base(self, x: Tensor) -> Tensor:
         """F(x): (..., d) -> (..., k)."""
@@ -59,13 +61,6 @@ class Teacher:
     def __call__(self, x: Tensor) -> Tensor:
         """H(x) without noise: (..., d) -> (..., k)."""
         return self.beta * self.base(x) + self.alpha * self.composite(x)
-
-    def labels(self, x: Tensor, generator: torch.Generator) -> Tensor:
-        """y = H(x) + noise * N(0, I): (..., d) -> (..., k)."""
-        y = self(x)
-        if self.noise:
-            y = y + self.noise * torch.randn(y.shape, generator=generator)
-        return y
 
     def probes(self, x: Tensor) -> dict[str, Tensor]:
         """Signals whose share in a learner's output is reported: c = mean over x and r of out_r s_r.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from torch import Tensor
 
@@ -71,10 +72,17 @@ def predicted(kernel: Kernel, teacher: Teacher, n: int, wds: Sequence[float]) ->
     if not isinstance(teacher, Teacher):
         return None
     eigenvalues, power = spectrum(kernel), power_by_degree(teacher.expansion(), teacher.d)
-    noise = teacher.k * teacher.noise**2
     trace = eigenvalues * multiplicities(teacher.d)  # by degree
+    share = trace[teacher.f_degree * teacher.g_degree] / trace.sum()
+    risk = predict(eigenvalues, power, n, wds, teacher.k * teacher.noise**2).risk
+    return Prediction(risk, _half_learned(kernel, teacher, tuple(wds)), share.item())
+
+
+@lru_cache(maxsize=64)
+def _half_learned(kernel: Kernel, teacher: Teacher, wds: tuple[float, ...]) -> float:
+    """``Prediction.samples``, the same for every N that a job runs."""
     half = teacher.k * teacher.alpha**2 / 2
-    needed = samples_needed(half, eigenvalues, power, wds, noise, most=1e9) if half else 0.0
-    degree = teacher.f_degree * teacher.g_degree
-    risk = predict(eigenvalues, power, n, wds, noise).risk
-    return Prediction(risk, needed, (trace[degree] / trace.sum()).item())
+    if not half:
+        return 0.0
+    power = power_by_degree(teacher.expansion(), teacher.d)
+    return samples_needed(half, spectrum(kernel), power, wds, teacher.k * teacher.noise**2, most=1e9)

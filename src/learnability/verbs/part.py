@@ -121,8 +121,7 @@ def by_kernel(job: Job, part: Part, splits, curves, say, rows) -> Tensors:
     """Exact solutions with an analytic kernel, seed by seed, beside the risk that its spectrum predicts."""
     from learnability.training import kernel_ridge
 
-    parameters = part.teacher.model_dump(mode="json")
-    teacher = teachers.build(parameters.pop("kind"), **parameters)
+    teacher = teachers.build(**part.teacher.model_dump(mode="json"))
     kernel = kernel_ridge.build(job.spec.kernel, d=teacher.d, **job.spec.parameters())
     wds = sorted(job.spec.wd)
     predicted = kernel_ridge.predicted(kernel, teacher, part.data.n_train, wds)

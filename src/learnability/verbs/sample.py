@@ -35,9 +35,8 @@ def run(config: dict[str, Any], output: Path, say: Callable[[str], None]) -> Non
 
 def _teacher(config: dict[str, Any]) -> Any:
     """The teacher, or one line for the user if there is none with these parameters."""
-    parameters = dict(config)
     try:
-        teacher = teachers.build(parameters.pop("kind"), **parameters)
+        teacher = teachers.build(**config)
         teacher(teacher.inputs(1, stream("x")))  # what is drawn late is drawn here
     except ValueError as error:
         raise UserError(f"teacher: {error}") from None

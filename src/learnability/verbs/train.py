@@ -103,7 +103,7 @@ def run(
                 (place / "stack.safetensors").unlink(missing_ok=True)
         frames.append(found[0])
         weights |= {f"{part.name}/{n}" if part.name else n: value for n, value in found[1].items()}
-        offset, first = curves.last + 1, first + found[0].replica.nunique()
+        offset, first = max(offset, curves.last) + 1, first + found[0].replica.nunique()
     frame = pandas.concat(frames, ignore_index=True)
     tracker.summary(_summary(frame))
     write_tensors(model, weights, {"rows": "one per seed: the replica with the least validation error"})
