@@ -16,7 +16,7 @@ from learnability.teachers.parity import Teacher
 from learnability.theory import minimal_norm as theory
 from learnability.training.minimal_norm import by_hand
 from learnability.training.sgd import StepSchedule
-from learnability.training.stack import Split, Stack, grid
+from learnability.training.stack import Split, Stack, batch_orders, grid
 from networks import normal, stacked, with_one
 
 
@@ -82,7 +82,7 @@ def test_units_of_the_paper_give_the_same_path_of_sgd():
     plain = torch.optim.SGD([w], lr=lr * d, momentum=0.9, weight_decay=wd / d)
     for epoch in range(3):
         stack.run_epoch(split, ours, epoch, StepSchedule((3,)).factor(epoch))
-        for rows in stack.order(epoch, n)[0].split(7):
+        for rows in batch_orders(stack.seeds, epoch, n, torch.device("cpu"))[0].split(7):
             out = torch.relu(x[rows] / math.sqrt(d) @ w) @ a
             plain.zero_grad()
             (0.5 * (out - y[rows, 0]).square().mean()).backward()

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from learnability.training.sgd import StepSchedule
-from learnability.training.stack import Replica, Split, Stack, grid
+from learnability.training.stack import Replica, Split, Stack, batch_orders, grid
 from networks import EVERY, NETWORKS, build, normal, samples
 
 
@@ -62,7 +62,7 @@ def test_training_is_torch_sgd(name, lr_scale):
         schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[2], gamma=0.1)
         x, y = split.x[replica.seed, :, :-1], split.y[replica.seed]
         for epoch in range(4):
-            order = stack.order(epoch, 23)[replica.seed] - 23 * replica.seed
+            order = batch_orders(stack.seeds, epoch, 23, torch.device("cpu"))[replica.seed] - 23 * replica.seed
             assert sorted(order.tolist()) == list(range(23))
             total = 0.0
             for rows in order.split(5):

@@ -15,7 +15,7 @@ from learnability import learners
 from learnability.errors import UserError
 from learnability.training import device
 from learnability.training.sgd import StepSchedule
-from learnability.training.stack import Split, Stack, chunk_rows, grid
+from learnability.training.stack import Split, Stack, batch_orders, chunk_rows, grid
 
 
 def stack_and_split(seeds: list[int], lrs: list[float], n: int = 40, **more) -> tuple[Stack, Split]:
@@ -45,10 +45,10 @@ def test_chunks_cover_all_replicas_once_and_fit(count: int, each: int, cache: fl
 def test_order_is_a_permutation_by_seed_and_epoch_only() -> None:
     one, _ = stack_and_split([3, 5], [0.1])
     other, _ = stack_and_split([5], [0.1, 0.2])
-    order = one.order(7, 40)
+    order = batch_orders(one.seeds, 7, 40, torch.device("cpu"))
     assert order[0].sort().values.tolist() == list(range(40))
-    assert (order[1] - 40).tolist() == other.order(7, 40)[0].tolist()  # seed 5 in both
-    assert order[0].tolist() != one.order(8, 40)[0].tolist()
+    assert (order[1] - 40).tolist() == batch_orders(other.seeds, 7, 40, torch.device("cpu"))[0].tolist()  # seed 5 in both
+    assert order[0].tolist() != batch_orders(one.seeds, 8, 40, torch.device("cpu"))[0].tolist()
 
 
 def test_seeds_differ_in_start_and_rates_do_not() -> None:

@@ -17,8 +17,11 @@ from typing import Any
 from learnability.errors import UserError
 from learnability.schema import Data, Experiment, Training
 from learnability.schema.base import AXES
-from learnability.schema.learners import Hidden, Kernel, LearnerBase, Linear
+from learnability.schema.densenet import DenseNet, DenseTeacher, TwoLayer
+from learnability.schema.learners import Handmade, Hidden, Kernel, Linear
 from learnability.schema.teachers import ParityComposite, SmoothComposite
+
+Spec = Hidden | Linear | Kernel | Handmade | DenseNet | TwoLayer
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Part:
 
     values: dict[str, float]
     width: int | None  # None for a kernel
-    teacher: ParityComposite | SmoothComposite
+    teacher: ParityComposite | SmoothComposite | DenseTeacher
     data: Data
 
     @property
@@ -46,7 +49,8 @@ class Part:
 
     def columns(self) -> dict[str, float]:
         """Every axis with its value here, swept or not, and g_size = E||G(F)||^2: the columns of the scores."""
-        teacher = {axis: getattr(self.teacher, key) for axis, (of, key) in AXES.items() if of == "teacher"}
+        own = [(axis, key) for axis, (of, key) in AXES.items() if of == "teacher"]
+        teacher = {axis: getattr(self.teacher, key, math.nan) for axis, key in own}
         size = getattr(self.teacher, "g_size", self.teacher.k)  # parities: each of the k outputs of G(F) is +-1
         return {"m": self.width or math.nan, "N": self.data.n_train, **teacher, "g_size": float(size)}
 
@@ -59,7 +63,7 @@ class Job:
     learner: str
     point: str
     values: dict[str, float]
-    spec: Hidden | Linear | Kernel
+    spec: Spec
     parts: tuple[Part, ...]
     training: Training | None  # None where nothing is trained by SGD
 
@@ -81,6 +85,11 @@ class Job:
 
     def _work(self, part: Part) -> float:
         n, grid = part.data.n_train, max(1, len(self.spec.wd)) * max(1, len(self.spec.lr))
+        if isinstance(self.spec, DenseNet):
+            models = grid * len(part.data.seeds) * len(self.spec.alphas or [1]) * len(self.spec.graphs or [1])
+            return 30 * sum(self.spec.stages) * n * models * part.teacher.d * part.teacher.layers
+        if isinstance(self.spec, TwoLayer):
+            return len(part.data.seeds) * self.spec.steps * n * (part.width * self.spec.degree) ** 2
         if part.width is None:
             return len(part.data.seeds) * (1e7 + n**3)
         hidden = part.width if self.spec.network == "layer3" else part.teacher.k
@@ -144,14 +153,14 @@ def _job(experiment: Experiment, learner: str, values: dict, inside: list[dict[s
     )
 
 
-def _training(training: Training, spec: Hidden | Linear | Kernel) -> Training | None:
+def _training(training: Training, spec: Spec) -> Training | None:
     """The experiment's training with the learner's own phases; None if nothing is trained."""
     phases = getattr(spec, "phases", None)
     own = training.model_copy(update={"phases": phases}) if phases else training
     return own if spec.by_sgd else None
 
 
-def _part(experiment: Experiment, spec: LearnerBase, values: dict[str, float], inside: dict[str, float]) -> Part:
+def _part(experiment: Experiment, spec: Spec, values: dict[str, float], inside: dict[str, float]) -> Part:
     changes = {AXES[axis][1]: value for axis, value in values.items() if AXES[axis][0] == "data"}
     data = experiment.data.model_copy(update=changes | ({"seeds": spec.seeds} if spec.seeds else {}))
     return Part(inside, values.get("m"), experiment.teacher_at(values), data)

@@ -25,7 +25,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from learnability import learners, teachers
 from learnability.seeding import stream
 from learnability.tracking import Tracker
-from learnability.training.fit import Record, StackModule, bare_trainer, fit_sgd
+from learnability.training.fit import Record, StackModule, bare_trainer, fit
 from learnability.training.sgd import StepSchedule
 from learnability.training.stack import Split, Stack, grid
 
@@ -123,7 +123,7 @@ def stack_speed(width: int, epochs: int, tracker: Tracker) -> float:
 
     module = StackModule(stack, split, split, StepSchedule((epochs,)), 0.9, {}, LOG_EVERY, listen)
     start = time.perf_counter()
-    fit_sgd(module, torch.device("cpu"), say=lambda line: None)
+    fit(module, torch.device("cpu"), say=lambda line: None)
     return len(seeds) * epochs * N / BATCH / (time.perf_counter() - start)
 
 

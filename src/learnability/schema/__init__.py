@@ -26,8 +26,9 @@ from learnability.schema.base import (
     distinct,
     wrong,
 )
+from learnability.schema.densenet import DenseNet
 from learnability.schema.learners import Handmade, Learner, NetworkBase
-from learnability.schema.teachers import ParityComposite, SmoothComposite, Teacher
+from learnability.schema.teachers import DenseTeacher, SmoothComposite, Teacher
 
 
 class Tracking(Strict):
@@ -94,13 +95,13 @@ class Experiment(Strict):
         """Axes of one learner: the experiment's with its own over them; a kernel has no width."""
         spec = self.learners[learner]
         axes = {**self.axes, **spec.axes}
-        return {a: v for a, v in axes.items() if a != "m" or isinstance(spec, NetworkBase)}
+        return {a: v for a, v in axes.items() if a != "m" or spec.has_width}
 
     def swept(self) -> set[str]:
         """Axes that any learner sweeps."""
         return {axis for axes in (self.axes, *(s.axes for s in self.learners.values())) for axis in axes}
 
-    def teacher_at(self, values: dict[str, Any]) -> ParityComposite | SmoothComposite:
+    def teacher_at(self, values: dict[str, Any]) -> Any:
         """The teacher with the axis values that are its own."""
         changes = {AXES[axis][1]: value for axis, value in values.items() if AXES[axis][0] == "teacher"}
         return type(self.teacher).model_validate(self.teacher.model_dump() | changes)
@@ -119,13 +120,15 @@ class Experiment(Strict):
         for name, spec in self.learners.items():
             if not NAME.fullmatch(name):
                 raise wrong(("learners", name), f"a learner's name {NAME_RULE}")
-            if "m" in spec.axes and not isinstance(spec, NetworkBase):
-                raise wrong(("learners", name, "axes", "m"), "a kernel has no width")
+            if "m" in spec.axes and not spec.has_width:
+                raise wrong(("learners", name, "axes", "m"), f"train: {spec.train} has no width")
             axes = self.axes_of(name)
-            if isinstance(spec, NetworkBase) and "m" not in axes:
+            if spec.has_width and "m" not in axes:
                 raise wrong(("learners", name, "axes", "m"), "missing; widths go here or in axes.m")
             if isinstance(spec, NetworkBase) and spec.network == "signed2":
                 self._suits_signed2(name, axes)
+            if isinstance(spec, DenseNet):
+                self._suits_densenet(name)
             if strange := set(spec.seeds or []) - set(self.data.seeds):
                 raise wrong(("learners", name, "seeds"), f"must be among data.seeds, got {min(strange)}")
             self._teacher_exists(name, axes)
@@ -152,13 +155,34 @@ class Experiment(Strict):
                     ("learners", name, "train"), f"handmade needs widths of 200 or more, got m = {narrow[0]}"
                 )
 
+    def _prefix_will_do(self) -> bool:
+        """Whether the first coordinates of an input are an input of a smaller teacher."""
+        if isinstance(self.teacher, DenseTeacher):
+            return self.teacher.distribution in ("gaussian", "uniform") and not self.teacher.classes
+        return not isinstance(self.teacher, SmoothComposite)
+
+    def _suits_densenet(self, name: str) -> None:
+        """A DenseNet learns a DenseNet: as many layers, two stages each."""
+        spec, teacher = self.learners[name], self.teacher
+        if not isinstance(teacher, DenseTeacher):
+            raise wrong(("learners", name, "train"), "densenet is for a teacher of kind: densenet")
+        count = teacher.layers
+        if len(spec.stages) != 2 * count:
+            needed = f"must have {2 * count} lengths, of 2-triangle, 2-nabla, ..., {count + 1}-nabla"
+            raise wrong(("learners", name, "stages"), f"{needed}, got {len(spec.stages)}")
+        if spec.layer_rates and len(spec.layer_rates) != count:
+            raise wrong(("learners", name, "layer_rates"), f"must have {count} factors, one a layer, or be left out")
+        if strange := [g for g in spec.graphs or [] if len(g) != count]:
+            raise wrong(("learners", name, "graphs"), f"each must have {count} lists, got {strange[0]}")
+
     def _teacher_exists(self, name: str, axes: dict[str, list]) -> None:
         """Every combination of the teacher's own axes is a teacher, and its samples can be cut from one file."""
         own = {axis: values for axis, values in axes.items() if AXES[axis][0] == "teacher"}
         mine = self.learners[name].axes
-        if "d" in own and isinstance(self.teacher, SmoothComposite):
+        if "d" in own and not self._prefix_will_do():
             at = ("learners", name, "axes", "d") if "d" in mine else ("axes", "d")
-            message = "is for teachers on {-1,1}^d (kind: parity_composite); with concept1, give each d a file"
+            message = "is for inputs with independent coordinates of one kind (parity_composite; densenet with"
+            message += " distribution: gaussian or uniform, and no classes); else give each d a file"
             raise wrong(at, message)
         at = ("learners", name, "axes") if own.keys() & mine.keys() else ("axes",)
         for values in itertools.product(*own.values()):

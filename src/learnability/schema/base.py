@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -65,3 +65,17 @@ class Axes(TypedDict, total=False):
     alpha: Annotated[list[NonNegative], Field(min_length=1), AfterValidator(distinct)]
     beta: Annotated[list[float], Field(min_length=1), AfterValidator(distinct)]
     noise: Annotated[list[NonNegative], Field(min_length=1), AfterValidator(distinct)]
+
+
+class LearnerBase(Strict):
+    """What every method has: axes and seeds of its own, over the experiment's."""
+
+    has_width: ClassVar[bool] = False  # whether the axis m is one of its own
+
+    axes: Axes = {}
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(distinct)] | None = None
+
+    @property
+    def by_sgd(self) -> bool:
+        """Whether it is trained step by step, and not solved for."""
+        return False

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from learnability.schema.base import Axes, NonNegative, PositiveFloat, PositiveInt, Strict, distinct, wrong
+from learnability.schema.base import LearnerBase, NonNegative, PositiveFloat, PositiveInt, distinct, wrong
+from learnability.schema.densenet import DenseNet, TwoLayer
 
 Ridges = Annotated[list[PositiveFloat], Field(min_length=1), AfterValidator(distinct)]
 
 
-class LearnerBase(Strict):
-    """What every method has: axes and seeds of its own, over the experiment's."""
-
-    axes: Axes = {}
-    seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(distinct)] | None = None
-
-    @property
-    def by_sgd(self) -> bool:
-        """Whether it is trained step by step, and not solved for."""
-        return False
-
-
 class NetworkBase(LearnerBase):
     """A method with a network of some width."""
+
+    has_width: ClassVar[bool] = True
 
     network: Literal["resnet3", "layer3", "layer2", "signed2"]
     init_scale: dict[Literal["W", "V", "A"], PositiveFloat] = {}
@@ -136,4 +127,4 @@ class Handmade(NetworkBase):
     wd: Annotated[list[PositiveFloat], Field(max_length=0)] = []
 
 
-Learner = Annotated[Hidden | Linear | Kernel | Handmade, Field(discriminator="train")]
+Learner = Annotated[Hidden | Linear | Kernel | Handmade | DenseNet | TwoLayer, Field(discriminator="train")]

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from learnability.schema.base import NonNegative, PositiveFloat, PositiveInt, Strict, wrong
+from learnability.schema.densenet import DenseTeacher
 
 
 class ParityComposite(Strict):
@@ -66,4 +67,4 @@ class SmoothComposite(Strict):
         return self
 
 
-Teacher = Annotated[ParityComposite | SmoothComposite, Field(discriminator="kind")]
+Teacher = Annotated[ParityComposite | SmoothComposite | DenseTeacher, Field(discriminator="kind")]

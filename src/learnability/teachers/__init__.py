@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-MODULES = {"parity_composite": "parity", "concept1": "concept", "concept2": "concept2"}
+MODULES = {"parity_composite": "parity", "concept1": "concept", "concept2": "concept2", "densenet": "densenet"}
 
 
 def module_of(kind: str) -> str:

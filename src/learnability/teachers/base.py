@@ -20,6 +20,14 @@ class Composite:
         """H(x) without noise: (..., d) -> (..., k)."""
         raise NotImplementedError
 
+    def of_seed(self, seed: int) -> Composite:
+        """The teacher of one seed; most are the same for all."""
+        return self
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What a reader of the samples file may want of the teacher; nothing if its config says it all."""
+        return {}
+
     def labels(self, x: Tensor, generator: torch.Generator) -> Tensor:
         """y = H(x) + noise * N(0, I): (..., d) -> (..., k)."""
         y = self(x)

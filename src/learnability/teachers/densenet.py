@@ -4,7 +4,8 @@
     G*(x) = sum_{l=2..L} alpha_l sum_i p_{l,i} G_{l,i}(x),      sigma(z) = z^2,  p = 1 (or +-1, footnote 7)
 
 S_l has k_l entries and degree 2^(l-1). The graph obeys l-1 in J_l, l-2 not in J_l (l >= 3), and at least one skip
-link for l >= 3. alpha_l = alpha^(l-2): ``alpha`` is the information gap.
+link for l >= 3. alpha_l = scale alpha^(l-2): ``alpha`` is the information gap; scale is 1 but for classes, where the
+paper takes Var(G*) small beside x_0's.
 
 Families:
 
@@ -23,8 +24,7 @@ Each seed is a teacher of its own. All in float64.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,57 +35,43 @@ from learnability.seeding import stream
 from learnability.teachers.base import Composite
 from learnability.teachers.inputs import Inputs, orthogonal
 from learnability.theory import polynomials
+from learnability.theory.graphs import FIXED, Graph, broken_rule, resolve
 from learnability.theory.polynomials import Polynomial
 
 Weights = dict[tuple[int, int], Tensor]  # (l, j) -> W*_{l,j}
-FIXED = {"toy": (4, (2, 2), ((0, 1), (0, 2))), "example": (3, (2, 1), ((0, 1), (1, 2)))}
-
-
-def check_graph(graph: Sequence[Sequence[int]], strict: bool = True) -> None:
-    """``graph[l-2]`` is J_l, l = 2..L. Raises a ValueError that says which rule of Section 2 is broken.
-
-    Not ``strict``: any network that can be built, the vanilla J_l = {l-1} included.
-    """
-    for layer, sources in enumerate(graph, start=2):
-        name = f"J_{layer} = {{{', '.join(map(str, sources))}}}"
-        if len(set(sources)) < len(sources) or not set(sources) <= set(range(layer)):
-            raise ValueError(f"{name}: must be distinct numbers from 0 to {layer - 1}")
-        if layer - 1 not in sources:
-            raise ValueError(f"{name}: must hold {layer - 1}, the layer before")
-        if strict and layer >= 3 and layer - 2 in sources:
-            raise ValueError(f"{name}: must not hold {layer - 2}, the layer before the last")
-        if strict and layer >= 3 and len(sources) < 2:
-            raise ValueError(f"{name}: must hold a skip link, one of 0 to {layer - 3}")
-
-
 @dataclass(frozen=True)
 class Teacher(Composite):
     """G* of one seed; the one without a seed only knows its sizes and inputs."""
 
     d: int
-    widths: tuple[int, ...]  # k_2 .. k_L
-    graph: tuple[tuple[int, ...], ...]  # J_2 .. J_L
     alpha: float
     family: str = "random"
+    depth: int | None = None  # L
+    widths: tuple[int, ...] | None = None  # k_2 .. k_L
+    graph: Graph | None = None  # J_2 .. J_L
+    scale: float = 1.0
     kappa: float = 1.0
     signs: bool = False
-    inputs_kind: str = "gaussian"
+    distribution: str = "gaussian"
     spread: float = 2.0
     components: int = 3
     noise: float = 0.0
     classes: bool = False
     draw: int = 0
-    seed: int | None = field(default=None)
+    k: int = 1  # outputs
+    seed: int | None = None
 
-    @property
-    def depth(self) -> int:
-        """L."""
-        return len(self.widths) + 1
+    def __post_init__(self) -> None:
+        widths, graph = resolve(self.family, self.d, self.depth, self.widths, self.graph)
+        if problem := broken_rule(graph, strict=self.family != "example"):
+            raise ValueError(problem)
+        for name, value in (("widths", widths), ("graph", graph), ("depth", len(widths) + 1)):
+            object.__setattr__(self, name, value)
 
     @property
     def alphas(self) -> tuple[float, ...]:
         """alpha_2 .. alpha_L."""
-        return tuple(self.alpha**i for i in range(len(self.widths)))
+        return tuple(self.scale * self.alpha**i for i in range(len(self.widths)))
 
     @property
     def centred(self) -> bool:
@@ -93,14 +79,14 @@ class Teacher(Composite):
         return self.family not in FIXED
 
     @cached_property
-    def distribution(self) -> Inputs:
+    def law(self) -> Inputs:
         """Where x comes from, the same for every seed."""
-        return Inputs(self.inputs_kind, self.d, self.spread, self.components, self.draw)
+        return Inputs(self.distribution, self.d, self.spread, self.components, self.draw)
 
     @cached_property
     def centre(self) -> Tensor:
         """E[sigma(x)] (d,), or 0."""
-        found = self.distribution.second_moments()
+        found = self.law.second_moments()
         return found if self.centred else torch.zeros_like(found)
 
     @cached_property
@@ -119,9 +105,13 @@ class Teacher(Composite):
         """The teacher of this seed."""
         return replace(self, seed=seed)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights, for the samples file."""
+        return {f"W{layer}_{j}": w for (layer, j), w in self.weights.items()}
+
     def inputs(self, n: int, generator: torch.Generator) -> Tensor:
         """n points, (n, d), and x_0 ~ N(0, 1) before them if labels are classes: (n, 1 + d)."""
-        x = self.distribution.sample(n, generator)
+        x = self.law.sample(n, generator)
         if self.classes:
             x = torch.cat([torch.randn(n, 1, generator=generator, dtype=torch.float64), x], dim=1)
         return x.float()
@@ -226,7 +216,7 @@ class Teacher(Composite):
     def _moments(self, function: Any) -> tuple[float, float]:
         """E[P] and E[P^2] of a polynomial made from the features, over the mixture of inputs."""
         means, squares = [], []
-        for component in self.distribution.measures(2**self.depth):
+        for component in self.law.measures(2**self.depth):
             p = function(self._polynomials(component.matrix))
             means.append(polynomials.mean(p, component.tables))
             squares.append(polynomials.second_moment(p, component.tables))

@@ -40,50 +40,43 @@ def quiet(record: Record) -> None:
     """The default listener: hears nothing."""
 
 
-class StackModule(pl.LightningModule):
-    """Trains a :class:`Stack`; ``history`` is part of the checkpoint, so a resume loses nothing."""
+class RecordedModule(pl.LightningModule):
+    """What every stack's training shares: passes counted, measurements recorded, both kept in the checkpoint.
 
-    def __init__(
-        self,
-        stack: Stack,
-        train: Split,
-        val: Split,
-        schedule: StepSchedule,
-        momentum: float,
-        lr_scale: dict[str, float],
-        log_every: int,
-        listen: Callable[[Record], None] = quiet,
-    ) -> None:
+    A subclass has ``run_pass(epoch)``, ``measure() -> {(split, name): (R,)}`` and ``splits``.
+    """
+
+    batch: int
+    splits: dict[str, Split]
+
+    def __init__(self, epochs: int, log_every: int, listen: Callable[[Record], None] = quiet) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.stack, self.schedule, self.log_every, self.listen = stack, schedule, log_every, listen
-        self.momentum, self.lr_scale = momentum, lr_scale
-        self.splits = {"train": train, "val": val}
+        self.epochs, self.log_every, self.listen = epochs, log_every, listen
         self.history: list[Record] = []
         self.progress: Progress | None = None
         self.since = 0  # the epoch at which this process began
-        self.train_error = torch.full((len(stack.replicas),), math.nan)
 
-    def configure_optimizers(self) -> StackSGD:
-        return self.stack.optimizer(self.momentum, self.lr_scale)
+    def run_pass(self, epoch: int) -> None:
+        """One pass over the samples."""
+        raise NotImplementedError
+
+    def measure(self) -> dict[tuple[str, str], Tensor]:
+        """What is recorded now, one value per replica each."""
+        raise NotImplementedError
 
     def on_fit_start(self) -> None:
         self.splits = {name: split.to(self.device) for name, split in self.splits.items()}
 
     def training_step(self, batch: int, batch_idx: int) -> None:
         epoch = self.current_epoch * self.log_every + batch_idx
-        if epoch >= self.schedule.epochs:  # the last Lightning epoch may be shorter
-            return
-        optimizer = self.optimizers(use_pl_optimizer=False)
-        self.train_error = self.stack.run_epoch(self.splits["train"], optimizer, epoch, self.schedule.factor(epoch))
+        if epoch < self.epochs:  # the last Lightning epoch may be shorter
+            self.run_pass(epoch)
 
     def on_train_epoch_end(self) -> None:
-        done = min((self.current_epoch + 1) * self.log_every, self.schedule.epochs)
-        per_epoch = math.ceil(self.splits["train"].x.shape[1] / self.stack.batch)
-        record = Record(done, done * per_epoch)
-        record.values["train", "error"] = self.train_error.double().cpu()
-        for name, value in self.stack.evaluate(self.splits["val"]).items():
-            record.values["val", name] = value.cpu()
+        done = min((self.current_epoch + 1) * self.log_every, self.epochs)
+        per_epoch = math.ceil(self.splits["train"].x.shape[1] / self.batch)
+        record = Record(done, done * per_epoch, {key: value.double().cpu() for key, value in self.measure().items()})
         self.history.append(record)
         self.listen(record)
         if self.progress is not None:
@@ -101,6 +94,38 @@ class StackModule(pl.LightningModule):
         self.since = self.history[-1].epoch
         for record in self.history:  # a tracker that lost its run hears the past again
             self.listen(record)
+
+
+class StackModule(RecordedModule):
+    """Trains a :class:`Stack` by SGD."""
+
+    def __init__(
+        self,
+        stack: Stack,
+        train: Split,
+        val: Split,
+        schedule: StepSchedule,
+        momentum: float,
+        lr_scale: dict[str, float],
+        log_every: int,
+        listen: Callable[[Record], None] = quiet,
+    ) -> None:
+        super().__init__(schedule.epochs, log_every, listen)
+        self.stack, self.schedule, self.batch = stack, schedule, stack.batch
+        self.momentum, self.lr_scale = momentum, lr_scale
+        self.splits = {"train": train, "val": val}
+        self.train_error = torch.full((len(stack.replicas),), math.nan)
+
+    def configure_optimizers(self) -> StackSGD:
+        return self.stack.optimizer(self.momentum, self.lr_scale)
+
+    def run_pass(self, epoch: int) -> None:
+        optimizer = self.optimizers(use_pl_optimizer=False)
+        self.train_error = self.stack.run_epoch(self.splits["train"], optimizer, epoch, self.schedule.factor(epoch))
+
+    def measure(self) -> dict[tuple[str, str], Tensor]:
+        found = {("train", "error"): self.train_error}
+        return found | {("val", name): value for name, value in self.stack.evaluate(self.splits["val"]).items()}
 
 
 class Checkpoint(pl.callbacks.Checkpoint):
@@ -163,8 +188,8 @@ def bare_trainer(epochs: int, device: torch.device, callbacks: list[pl.Callback]
     )
 
 
-def fit_sgd(
-    module: StackModule,
+def fit(
+    module: RecordedModule,
     device: torch.device,
     checkpoint: Path | None = None,
     seconds: float = 5.0,
@@ -175,7 +200,7 @@ def fit_sgd(
     A checkpoint that cannot be read is named and set aside, and training starts anew.
     """
     callbacks: list[pl.Callback] = []
-    module.progress = Progress(say, module.schedule.epochs)
+    module.progress = Progress(say, module.epochs)
     resume = None
     if checkpoint is not None:
         callbacks.append(Checkpoint(checkpoint, seconds))
@@ -188,7 +213,7 @@ def fit_sgd(
             except (UserError, KeyError, ValueError) as error:
                 say(f"checkpoint cannot be used, starting anew: {error}")
                 checkpoint.unlink()
-    epochs = math.ceil(module.schedule.epochs / module.log_every)
+    epochs = math.ceil(module.epochs / module.log_every)
     trainer = bare_trainer(epochs, device, callbacks)
     trainer.fit(module, train_dataloaders=range(module.log_every), ckpt_path=resume)
     return module.history

@@ -84,6 +84,13 @@ def chunk_rows(count: int, bytes_each: int, cache_bytes: float) -> list[slice]:
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
+def batch_orders(seeds: Sequence[int], epoch: int, n: int, device: torch.device) -> Tensor:
+    """Batch order of every seed in ``epoch``: (S, n) row numbers into the flattened samples."""
+    orders = [torch.randperm(n, generator=stream("order", seed, epoch)) for seed in seeds]
+    offsets = torch.arange(len(seeds))[:, None] * n
+    return (torch.stack(orders) + offsets).to(device)
+
+
 class Stack(nn.Module):
     """R replicas of one network, with what is needed to run and evaluate them."""
 
@@ -135,17 +142,11 @@ class Stack(nn.Module):
         cache = self.cache_bytes if on_cpu else math.inf
         return chunk_rows(len(self.replicas), self.network.working_set(self.batch), cache)
 
-    def order(self, epoch: int, n: int) -> Tensor:
-        """Batch order of every seed in ``epoch``: (S, n) row numbers into the flattened samples."""
-        orders = [torch.randperm(n, generator=stream("order", s, epoch)) for s in self.seeds]
-        offsets = torch.arange(len(self.seeds))[:, None] * n
-        return (torch.stack(orders) + offsets).to(self.row_of.device)
-
     @torch.no_grad()
     def run_epoch(self, split: Split, optimizer: StackSGD, epoch: int, factor: float) -> Tensor:
         """One pass over the samples; returns each replica's mean squared error on the way, (R,)."""
         n = split.x.shape[1]
-        order = self.order(epoch, n)
+        order = batch_orders(self.seeds, epoch, n, self.row_of.device)
         error = split.x.new_full((len(self.replicas),), math.nan)
         for rows in self.chunks():
             if bool((self.died[rows] >= 0).all()):

@@ -29,7 +29,7 @@ def _finish(stack: Stack, splits: dict[str, Split], rows, first: int, epoch: int
         rows.add(stack.replicas, first, epoch, step, "test", name, values)
 
 
-def _pick(replicas: list, val_error: torch.Tensor) -> dict[int, int]:
+def pick(replicas: list, val_error: torch.Tensor) -> dict[int, int]:
     """Seed -> its replica with the least validation error (the first one if all diverged)."""
     error = val_error.nan_to_num(nan=float("inf"))
     picked: dict[int, int] = {}
@@ -41,7 +41,7 @@ def _pick(replicas: list, val_error: torch.Tensor) -> dict[int, int]:
 
 def by_sgd(job: Job, part: Part, splits, place, device, curves, say, rows) -> Tensors:
     """Lightning, one run for the stack."""
-    from learnability.training.fit import Record, StackModule, fit_sgd
+    from learnability.training.fit import Record, StackModule, fit
     from learnability.training.sgd import StepSchedule
 
     training, network = job.training, _network(job, part)
@@ -70,7 +70,7 @@ def by_sgd(job: Job, part: Part, splits, place, device, curves, say, rows) -> Te
         listen,
     )
     say(f"{len(replicas)} replicas in {len(stack.chunks())} chunk(s), {list(phases)} epochs")
-    history = fit_sgd(module, device, place / "stack.safetensors", training.checkpoint_seconds, say)
+    history = fit(module, device, place / "stack.safetensors", training.checkpoint_seconds, say)
     for record in history:
         for (split, name), values in record.values.items():
             rows.add(replicas, 0, record.epoch, record.step, split, name, values)
@@ -80,7 +80,7 @@ def by_sgd(job: Job, part: Part, splits, place, device, curves, say, rows) -> Te
     for name, values in ends.items():  # the training error logged on the way is a mean over the last epoch
         rows.add(replicas, 0, last.epoch, last.step, "train", name, values)
     _finish(stack, splits, rows, 0, last.epoch, last.step)
-    picked = list(_pick(replicas, last.values["val", "error"]).values())
+    picked = list(pick(replicas, last.values["val", "error"]).values())
     return {name: value[picked] for name, value in stack.weights().items()}
 
 
@@ -108,7 +108,7 @@ def by_ridge(job: Job, part: Part, splits, curves, say, rows) -> Tensors:
         residual = [solved.residual] * len(stack.replicas)
         rows.add(stack.replicas, first, 0, 0, "train", "relative_residual", residual)
         _finish(stack, wide, rows, first, 0, 0)
-        picked = _pick(stack.replicas, values["val"]["error"])[seed]
+        picked = pick(stack.replicas, values["val"]["error"])[seed]
         for name, value in stack.weights().items():
             best.setdefault(name, []).append(value[picked].float())
         how = f"relative residual {solved.residual:.1e} after {solved.steps} Lanczos steps"
@@ -142,7 +142,7 @@ def by_kernel(job: Job, part: Part, splits, curves, say, rows) -> Tensors:
             rows.add(replicas, first, 0, 0, "predicted", "risk", predicted.risk)
             rows.add(replicas, first, 0, 0, "predicted", "samples", [predicted.samples] * len(wds))
             rows.add(replicas, first, 0, 0, "predicted", "share", [predicted.share] * len(wds))
-        picked = _pick(replicas, values["val"]["error"])[seed]
+        picked = pick(replicas, values["val"]["error"])[seed]
         best.append(solution.c[picked].float())
         say(f"seed {seed}: best validation error {values['val']['error'].min():.3g}, solved directly")
     return {"c": torch.stack(best)}

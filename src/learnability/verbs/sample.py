@@ -16,28 +16,52 @@ from learnability.seeding import stream
 from learnability.training.stack import Split
 
 SPLITS = ("train", "val", "test")
+INPUT_KEYS = ("kind", "support", "d", "distribution", "spread", "components", "classes", "draw")
 
 
 def run(config: dict[str, Any], output: Path, say: Callable[[str], None]) -> None:
     """Draw x (S, n, d) and y (S, n, k) for each split; a seed has samples of its own in all three."""
     teacher = _teacher(config["teacher"])
     say(teacher.describe())
-    tensors: dict[str, torch.Tensor] = {}
+    seeds = config["data"]["seeds"]
+    mine = [teacher.of_seed(seed) for seed in seeds]
+    known = [one.tensors() for one in mine]
+    tensors = {f"teacher_{name}": torch.stack([one[name] for one in known]) for name in known[0]}
+    if hasattr(teacher, "variance"):
+        tensors["variance"] = torch.tensor([one.variance() for one in mine], dtype=torch.float64)
     for split in SPLITS:
         n = config["data"][f"n_{split}"]
-        xs, ys = [], []
-        for seed in config["data"]["seeds"]:
-            xs.append(teacher.inputs(n, stream("x", split, seed)))
-            ys.append(teacher.labels(xs[-1], stream("noise", split, seed)))
-        tensors[f"x_{split}"], tensors[f"y_{split}"] = torch.stack(xs), torch.stack(ys)
+        xs = [one.inputs(n, stream("x", split, seed)) for one, seed in zip(mine, seeds, strict=True)]
+        tensors[f"x_{split}"] = torch.stack(xs)
+        tensors[f"y_{split}"] = _labels(mine, xs, split, seeds)
     write_tensors(output, tensors, {"config": json.dumps(config, sort_keys=True)})
+
+
+def _labels(mine: list, xs: Any, split: str, seeds: list[int]) -> torch.Tensor:
+    """Labels (S, n, k) of each seed's own teacher."""
+    return torch.stack(
+        [one.labels(x, stream("noise", split, seed)) for one, x, seed in zip(mine, xs, seeds, strict=True)]
+    )
+
+
+def variances(path: Path, config: dict[str, Any], seeds: list[int]) -> dict[int, float]:
+    """Exact Var(G*) of each seed's teacher, where the teacher knows it: from the file if it is the file's teacher."""
+    teacher = _teacher(config)
+    if not hasattr(teacher, "variance"):
+        return {}
+    tensors, meta = read_tensors(path)
+    made_with = json.loads(meta["config"])
+    if made_with["teacher"] == config:
+        held = made_with["data"]["seeds"]
+        return {seed: float(tensors["variance"][held.index(seed)]) for seed in seeds}
+    return {seed: teacher.of_seed(seed).variance() for seed in seeds}
 
 
 def _teacher(config: dict[str, Any]) -> Any:
     """The teacher, or one line for the user if there is none with these parameters."""
     try:
         teacher = teachers.build(**config)
-        teacher(teacher.inputs(1, stream("x")))  # what is drawn late is drawn here
+        teacher.of_seed(0)(teacher.inputs(1, stream("x")))  # what is drawn late is drawn here
     except ValueError as error:
         raise UserError(f"teacher: {error}") from None
     return teacher
@@ -53,15 +77,16 @@ def load(path: Path, teacher_config: dict[str, Any], data: dict[str, Any]) -> di
     made_with = _check(path, tensors, meta, teacher_config, data)
     mine = [made_with["data"]["seeds"].index(seed) for seed in data["seeds"]]
     teacher = _teacher(teacher_config)
+    ours = [teacher.of_seed(seed) for seed in data["seeds"]]
     splits = {}
     for split in SPLITS:
-        x, y = tensors[f"x_{split}"][mine][..., : teacher.d], tensors[f"y_{split}"][mine]
+        columns = teacher.d + int(teacher_config.get("classes", False))  # x_0 before x
+        x, y = tensors[f"x_{split}"][mine][..., :columns], tensors[f"y_{split}"][mine]
         if made_with["teacher"] != teacher_config:
-            seeds = data["seeds"]
-            y = torch.stack([teacher.labels(x[i], stream("noise", split, s)) for i, s in enumerate(seeds)])
+            y = _labels(ours, x, split, data["seeds"])
         n = data[f"n_{split}"]  # a prefix of the training samples, all of the others
         x, y = x[:, :n], y[:, :n]
-        clean = teacher(x) if teacher.noise else None
+        clean = torch.stack([one(x[i]) for i, one in enumerate(ours)]).float() if teacher.noise else None
         ones = torch.ones(*x.shape[:2], 1)
         splits[split] = Split(torch.cat([x, ones], dim=-1), y, teacher.probes(x), clean)
     return splits
@@ -74,7 +99,7 @@ def _check(path: Path, tensors: dict, meta: dict[str, str], teacher: dict, data:
         held = made_with["data"]
         shapes = {name: tensors[name].shape[:2] for s in SPLITS for name in (f"x_{s}", f"y_{s}")}
         sizes = {name: (len(held["seeds"]), held[f"n_{name[2:]}"]) for name in shapes}
-        inputs = {key: made_with["teacher"].get(key) for key in ("kind", "support", "d")}
+        inputs = {key: made_with["teacher"].get(key) for key in INPUT_KEYS}
         if "support" not in teacher and inputs["d"] > teacher["d"]:
             inputs["d"] = teacher["d"]  # a prefix of a sign vector will do
     except (KeyError, ValueError, TypeError, AttributeError):

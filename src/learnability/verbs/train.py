@@ -55,6 +55,13 @@ class Rows:
             )
         )
 
+    def add_teacher(self, variances: dict[int, float]) -> None:
+        """Var(G*) of each replica's teacher, where it is known."""
+        if variances:
+            last = pandas.concat(self.parts).drop_duplicates("replica", keep="last")
+            values = [variances[seed] for seed in last.seed]
+            self.parts.append(last.assign(split="teacher", name="variance", value=values))
+
     def frame(self) -> pandas.DataFrame:
         """The whole table."""
         return pandas.concat(self.parts, ignore_index=True)
@@ -96,6 +103,7 @@ def run(
                 say(f"part {number + 1} of {len(job.parts)}: {part.name}")
             rows = Rows(part, number, first)
             best = _train(job, part, samples, place, device, curves, rows, say)
+            rows.add_teacher(sample.variances(samples, part.teacher.model_dump(mode="json"), part.data.seeds))
             found = rows.frame(), best
             if part.name:
                 write_tensors(place / "model.safetensors", best)
@@ -113,17 +121,19 @@ def run(
 
 def _train(job, part, samples, place, device, curves, rows, say) -> Tensors:
     """One part, by the means its learner asks for."""
-    from learnability.verbs import part as means
+    from learnability.verbs import dense, part as means
 
     splits = sample.load(samples, part.teacher.model_dump(mode="json"), part.data.model_dump(mode="json"))
     if device.type == "mps" and not job.spec.by_sgd:
         device = torch.device("cpu")  # exact solutions are in float64, which MPS does not have
-    on_cpu = {"kernel": means.by_kernel, "handmade": means.by_hand}
+    on_cpu = {"kernel": means.by_kernel, "handmade": means.by_hand, "polynomial": dense.by_projection}
     if job.spec.train in on_cpu:
         return on_cpu[job.spec.train](job, part, splits, curves, say, rows)
     splits = {name: split.to(device) for name, split in splits.items()}
     if job.spec.by_sgd:
         place.mkdir(parents=True, exist_ok=True)
+        if job.spec.train == "densenet":
+            return dense.by_algorithm1(job, part, splits, place, device, curves, say, rows)
         return means.by_sgd(job, part, splits, place, device, curves, say, rows)
     return means.by_ridge(job, part, splits, curves, say, rows)
 

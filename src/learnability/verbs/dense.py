@@ -1,0 +1,150 @@
+"""Fitting one part with paper A's learners: Algorithm 1 on a stack of DenseNets, and two-layer polynomial networks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from learnability import teachers
+from learnability.learners.densenet import Learner, binom2, union
+from learnability.plan import Job, Part
+from learnability.training.algorithm1 import NEVER, Stages
+from learnability.training.densenet import DenseReplica, DenseStack, Settings
+from learnability.training.stack import Split, grid
+
+Tensors = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a part trains, before any training."""
+
+    stack: DenseStack
+    teachers: list
+
+
+def replicas_of(job: Job, part: Part) -> list[DenseReplica]:
+    """Seeds x learning rates x the alphas and graphs that the learner is given (the teacher's if none are)."""
+    spec, teacher = job.spec, part.teacher
+    layers = teacher.layers
+    gaps = spec.alphas or [teacher.alpha]
+    graphs = [tuple(tuple(sorted(s)) for s in g) for g in spec.graphs or [teacher.resolved()[1]]]
+    found = []
+    for lr in sorted(spec.lr):
+        for gap in gaps:
+            alphas = tuple(teacher.scale * gap**i for i in range(layers))
+            found += [DenseReplica(s, lr, math.nan, alphas, g) for g in graphs for s in part.data.seeds]
+    return found
+
+
+def set_up(job: Job, part: Part, train: Split) -> Setup:
+    """The stack of a part, at its start."""
+    spec, training = job.spec, job.training
+    teacher = teachers.build(**part.teacher.model_dump(mode="json"))
+    ours = [teacher.of_seed(seed) for seed in part.data.seeds]
+    replicas = replicas_of(job, part)
+    graph = union([replica.graph for replica in replicas])
+    room = tuple(k + spec.spare for k in teacher.widths)
+    rows = tuple(binom2(k) for k in room)
+    plain = Learner(teacher.d, room, graph, (1,) * len(room), rows, spec.bound)
+    m = tuple(spec.over * plain.inputs(layer) for layer, _ in plain.layers())
+    network = Learner(teacher.d, room, graph, m, rows, spec.bound)
+    stages = Stages(spec.how, tuple(spec.stages), spec.constants, spec.anneal, patience=spec.patience, gain=spec.gain)
+    settings = Settings(
+        batch=training.batch,
+        optimiser=spec.optimiser,
+        momentum=training.momentum,
+        clip=spec.clip,
+        layer_rates=tuple(spec.layer_rates),
+        lambdas=tuple(spec.lambdas),
+        decay=spec.decay,
+        noise=spec.noise_w,
+        draws=spec.draws,
+        distill=spec.distill,
+        kappa=teacher.kappa,
+        signs=teacher.signs,
+        classes=teacher.classes,
+        sharpness=spec.sharpness,
+        cache_bytes=training.cache_mb * 2**20,
+        diverged_at=training.diverged_at,
+        theory_c=spec.theory_c,
+    )
+    start = torch.ones(len(ours)) * math.log(2.0) if teacher.classes else train.zero_error.cpu()
+    stack = DenseStack(network, replicas, part.data.seeds, stages, settings, teacher.centre, start, teacher.widths)
+    return Setup(stack, ours)
+
+
+def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows) -> Tensors:
+    """Lightning, one run for the stack; the weights of each seed's best replica."""
+    from learnability.training.dense_fit import DenseModule
+    from learnability.training.features import Judge, forms
+    from learnability.training.fit import Record, fit
+    from learnability.verbs.part import pick
+
+    setup = set_up(job, part, splits["train"])
+    stack, training = setup.stack, job.training
+
+    def listen(record: Record) -> None:
+        best = int(record.values["val", "error"].nan_to_num(nan=float("inf")).argmin())
+        for (split, name), values in record.values.items():
+            curves(record.step, f"{split}/{name}", values.numpy(), best)
+
+    module = DenseModule(stack, setup.teachers, splits["train"], splits["val"], training.log_every, listen)
+    stages = stack.machine.stages
+    say(f"{len(stack.replicas)} replicas in {len(stack.chunks())} chunk(s), {stages.how}, {list(stages.lengths)} passes")
+    history = fit(module, device, place / "stack.safetensors", training.checkpoint_seconds, say)
+    for record in history:
+        for (split, name), values in record.values.items():
+            rows.add(stack.replicas, 0, record.epoch, record.step, split, name, values)
+    last = history[-1]
+    stack.to(device)
+
+    def add(split: str, name: str, values) -> None:
+        rows.add(stack.replicas, 0, last.epoch, last.step, split, name, values)
+
+    for name, values in Judge(setup.teachers, splits["test"])(stack).items():
+        add("test", name, values)
+    for name, values in forms(stack, setup.teachers).items():
+        add("learner", name, values)
+    add("train", "diverged_at", stack.died)
+    for i, stage in enumerate(stages.names):
+        entered = stack.machine.entered[:, i].double()
+        add("event", stage, entered.masked_fill(entered == NEVER, math.nan))
+    for i, stage in enumerate((*stages.names, "end")):
+        for j, name in enumerate(module.measured):
+            add(f"at_{stage}", name, module.at[:, i, j])
+    for layer, _ in stack.network.layers():
+        add("found", f"k{layer}", stack.found[:, layer - 2])
+        add("teacher", f"k{layer}", [setup.teachers[0].widths[layer - 2]] * len(stack.replicas))
+    add("learner", "alpha", [replica.alphas[-1] / replica.alphas[-2] if len(replica.alphas) > 1 else 1.0
+                             for replica in stack.replicas])  # fmt: skip
+    graphs = list(dict.fromkeys(replica.graph for replica in stack.replicas))
+    add("learner", "graph", [graphs.index(replica.graph) for replica in stack.replicas])
+    true = setup.teachers[0].graph
+    add("learner", "graph_is_true", [float(replica.graph == true) for replica in stack.replicas])
+    add("learner", "halvings", stack.machine.halvings)
+    picked = list(pick(stack.replicas, last.values["val", "error"]).values())
+    return {name: value[picked] for name, value in stack.weights().items() if value.shape[:1] == (len(stack.replicas),)}
+
+
+def by_projection(job: Job, part: Part, splits, curves, say, rows) -> Tensors:
+    """Two-layer polynomial networks, seed by seed: directions trained, polynomials solved for."""
+    from learnability.training.polynomial2 import Machine, fit_seed
+    from learnability.verbs.part import pick
+
+    teacher = teachers.build(**part.teacher.model_dump(mode="json"))
+    machine = Machine(part.width, job.spec.degree, teacher.d, job.spec.with_squares, teacher.centre)
+    best = []
+    for i, seed in enumerate(part.data.seeds):
+        replicas = grid([seed], job.spec.lr, job.spec.wd)
+        found = [fit_seed(machine, splits, i, r, job.spec.steps, job.training.batch) for r in replicas]
+        first = i * len(replicas)
+        for split in ("train", "val", "test"):
+            rows.add(replicas, first, 0, 0, split, "error", [one.errors[split] for one in found])
+        curves(i, "val/error", [one.errors["val"] for one in found])
+        chosen = pick(replicas, torch.tensor([one.errors["val"] for one in found]))[seed]
+        best.append(found[chosen])
+        say(f"seed {seed}: best validation error {best[-1].errors['val']:.3g}")
+    return {"w": torch.stack([one.w for one in best]), "c": torch.stack([one.c for one in best])}
