@@ -96,10 +96,14 @@ def sources_of_job(wildcards):
     """What training one learner runs: the verb, its network and its teacher, not its neighbours."""
     job = job_of(wildcards)
     teacher = teachers.module_of(job.parts[0].teacher.kind)
-    if job.spec.train == "kernel":
-        return sources_of("verbs.train", "verbs.part", "training.kernel_ridge", teacher)
-    if job.spec.train == "handmade":
-        return sources_of("verbs.train", "verbs.part", "training.minimal_norm", teacher)
+    own = {
+        "kernel": ["verbs.part", "training.kernel_ridge"],
+        "handmade": ["verbs.part", "training.minimal_norm"],
+        "densenet": ["verbs.dense", "training.dense_fit"],
+        "polynomial": ["verbs.dense", "training.polynomial2"],
+    }
+    if job.spec.train in own:
+        return sources_of("verbs.train", *own[job.spec.train], teacher)
     how = ["training.fit"] if job.training else ["training.closed_form"]
     how += [] if job.spec.train == "hidden" else ["learners.linearised"]
     return sources_of("verbs.train", "verbs.part", *how, learners.module_of(job.spec.network), teacher)

@@ -167,7 +167,9 @@ class Learner:
             k_signed, w_signed = k * p[f"E{layer}"], w * p[f"D{layer}"]
             gap = k_signed @ k.mT - w_signed @ w.mT
             scaled = weights * gap
-            total = total + (scaled * gap).sum((1, 2)) + l6[:, 0, 0] * (w.square().sum((1, 2)) + k.square().sum((1, 2)))
+            total = (
+                total + (scaled * gap).sum((1, 2)) + l6[:, 0, 0] * (w.square().sum((1, 2)) + k.square().sum((1, 2)))
+            )
             if into is not None:
                 into[f"K{layer}"].baddbmm_(scaled, k_signed, alpha=4).addcmul_(k, 2 * l6)
                 into[f"W{layer}"].baddbmm_(scaled, w_signed, alpha=-4).addcmul_(w, 2 * l6)

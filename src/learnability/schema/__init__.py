@@ -171,7 +171,9 @@ class Experiment(Strict):
             needed = f"must have {2 * count} lengths, of 2-triangle, 2-nabla, ..., {count + 1}-nabla"
             raise wrong(("learners", name, "stages"), f"{needed}, got {len(spec.stages)}")
         if spec.layer_rates and len(spec.layer_rates) != count:
-            raise wrong(("learners", name, "layer_rates"), f"must have {count} factors, one a layer, or be left out")
+            raise wrong(
+                ("learners", name, "layer_rates"), f"must have {count} factors, one a layer, or be left out"
+            )
         if strange := [g for g in spec.graphs or [] if len(g) != count]:
             raise wrong(("learners", name, "graphs"), f"each must have {count} lists, got {strange[0]}")
 

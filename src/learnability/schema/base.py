@@ -13,7 +13,13 @@ SCALES = ("smoke", "laptop", "paper")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._]*(-[A-Za-z0-9._]+)*")
 NAME_RULE = "must be letters, digits, '.' and '_', with single '-' between them"
 RESERVED = ("figures", "logs", "verdicts", "wandb")  # folders beside the experiments' own
-NAMING_LEARNERS = ("hero", "methods", "kernels", "others")  # claim parameters whose values are learners' names
+NAMING_LEARNERS = (
+    "hero",
+    "methods",
+    "kernels",
+    "others",
+    "control",
+)  # claim parameters whose values are learners' names
 
 
 def wrong(at: tuple[str, ...], message: str) -> PydanticCustomError:

@@ -24,7 +24,7 @@ class DenseTeacher(Strict):
     kind: Literal["densenet"]
     d: PositiveInt
     k: Literal[1] = 1  # outputs
-    alpha: Annotated[float, Field(gt=0, le=1)]
+    alpha: PositiveFloat
     family: Literal["random", "supports", "identity", "even", "toy", "example"] = "random"
     depth: Annotated[int, Field(ge=2, le=5)] | None = None
     widths: Annotated[list[PositiveInt], Field(min_length=1, max_length=4)] | None = None
@@ -54,7 +54,9 @@ class DenseTeacher(Strict):
             if not self.widths:
                 raise wrong(("widths",), "missing; family: random needs k_2, ..., k_L")
             if self.depth is not None and self.depth != len(self.widths) + 1:
-                raise wrong(("depth",), f"must be {len(self.widths) + 1}, one more than there are widths, or left out")
+                raise wrong(
+                    ("depth",), f"must be {len(self.widths) + 1}, one more than there are widths, or left out"
+                )
             if sorted(self.widths, reverse=True) != self.widths or self.widths[0] > self.d:
                 raise wrong(("widths",), f"must obey d >= k_2 >= ... >= k_L, got d = {self.d}, {self.widths}")
         elif self.widths is not None:
@@ -64,7 +66,9 @@ class DenseTeacher(Strict):
         if self.family == "supports" and self.d < 2**self.layers:
             raise wrong(("d",), f"must be at least 2^(L-1) = {2**self.layers} for family: supports, got {self.d}")
         if self.graph is not None and len(self.graph) != self.layers:
-            raise wrong(("graph",), f"must have {self.layers} lists, J_2 to J_{self.layers + 1}, got {len(self.graph)}")
+            raise wrong(
+                ("graph",), f"must have {self.layers} lists, J_2 to J_{self.layers + 1}, got {len(self.graph)}"
+            )
         check_graph(self.resolved()[1], ("graph",), strict=self.family != "example")
         if self.signs and any(k < 2 for k in self.resolved()[0]):
             raise wrong(("signs",), "needs two neurons or more in every layer: half of them count negative")
@@ -95,13 +99,14 @@ class DenseNet(LearnerBase):
     lr: Annotated[list[PositiveFloat], Field(min_length=1), AfterValidator(distinct)]
     wd: Annotated[list[PositiveFloat], Field(max_length=0)] = []  # weight decay is lambda_6, below
     optimiser: Literal["adam", "sgd"] = "adam"
-    clip: PositiveFloat | None = 1.0
+    clip: PositiveFloat | None = 0.1
     layer_rates: list[PositiveFloat] = []
     lambdas: Annotated[list[NonNegative], Field(min_length=3, max_length=3)] = [3.0, 1.0, 0.3]
-    decay: NonNegative = 0.0
+    decay: NonNegative = 1e-3
     noise_w: NonNegative = 1e-5
     draws: PositiveInt = 50
-    distill: Literal["balanced", "svd"] = "balanced"
+    rows: PositiveInt = 1
+    distill: Literal["balanced", "svd", "form"] = "balanced"
     bound: PositiveFloat = 30.0
     over: PositiveInt = 2
     spare: Annotated[int, Field(ge=0)] = 1
@@ -123,7 +128,7 @@ class DenseNet(LearnerBase):
 
 
 class TwoLayer(LearnerBase):
-    """Two-layer networks with a free polynomial for every neuron; see ``learners/polynomial2.py``."""
+    """Two-layer networks with a free polynomial for every neuron; see ``training/polynomial2.py``."""
 
     has_width: ClassVar[bool] = True
 

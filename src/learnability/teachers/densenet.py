@@ -39,6 +39,8 @@ from learnability.theory.graphs import FIXED, Graph, broken_rule, resolve
 from learnability.theory.polynomials import Polynomial
 
 Weights = dict[tuple[int, int], Tensor]  # (l, j) -> W*_{l,j}
+
+
 @dataclass(frozen=True)
 class Teacher(Composite):
     """G* of one seed; the one without a seed only knows its sizes and inputs."""

@@ -40,12 +40,13 @@ class Settings:
     batch: int
     optimiser: str = "adam"
     momentum: float = 0.9
-    clip: float | None = 1.0
+    clip: float | None = 0.1
     layer_rates: tuple[float, ...] = ()
     lambdas: tuple[float, float, float] = (3.0, 1.0, 0.3)
-    decay: float = 0.0
+    decay: float = 1e-3
     noise: float = 1e-5
     draws: int = 50
+    rows: int = 1  # of R_l, times binom(k_l + 1, 2)
     distill: str = "balanced"
     kappa: float = 1.0
     signs: bool = False
@@ -88,7 +89,9 @@ class DenseStack(nn.Module):
             self.places[name], total = (slice(total, total + a * b), (a, b)), total + a * b
         self.flat = nn.Parameter(torch.zeros(count, total), requires_grad=False)
         for layer, sources in network.layers():
-            self.register_buffer(f"R{layer}", torch.zeros(count, network.rows[layer - 2], network.widths[layer - 2]))
+            self.register_buffer(
+                f"R{layer}", torch.zeros(count, network.rows[layer - 2], network.widths[layer - 2])
+            )
             self.register_buffer(f"E{layer}", torch.ones(count, 1, network.widths[layer - 2]))
             self.register_buffer(f"D{layer}", network.column_signs(layer, settings.signs, self.flat.data))
             mask = torch.zeros(count, 1, network.inputs(layer))
@@ -134,7 +137,8 @@ class DenseStack(nn.Module):
         r = torch.zeros(self.network.rows[layer - 2], room)
         if k:
             generator = stream("mixing", layer, k, self.replicas[i].seed)
-            r[: binom2(k), :k] = mixing(k, binom2(k), self.settings.draws, generator).float()
+            rows = self.settings.rows * binom2(k)
+            r[:rows, :k] = mixing(k, rows, self.settings.draws, generator).float()
         getattr(self, f"R{layer}")[i] = r.to(device)
 
     def weight(self, name: str, rows: slice = slice(None)) -> Tensor:
@@ -213,6 +217,7 @@ class DenseStack(nn.Module):
             last, room = self.network.parts[layer][layer - 1], self.network.widths[layer - 2]
             relative = self.machine.stages.constants == "practical"
             kappa, how = self.settings.kappa, self.settings.distill
+            how = "balanced" if how == "form" and layer > 2 else how
             self._set_features(i, layer, *initial_distill(form, last, used, room, kappa, relative, how))
 
     # one pass
@@ -240,7 +245,9 @@ class DenseStack(nn.Module):
                     if name[0] == "W":  # where the graph has no link, W stays zero
                         mask = getattr(self, f"mask{name[1:]}")[i].mT.expand(a, b).flatten()
                         moves = (rates[i, place] > 0) * mask
-                        self.flat.data[i, place] += self.settings.noise * factor[i] * draw[place].to(self.flat) * moves
+                        self.flat.data[i, place] += (
+                            self.settings.noise * factor[i] * draw[place].to(self.flat) * moves
+                        )
 
     def _run_chunk(self, split, optimizer, rows: slice, order: Tensor, rates: Tensor, lambdas: Tensor) -> Tensor:
         p, d, batch = self.weights(rows), self.network.d, self.settings.batch

@@ -12,7 +12,10 @@ have: measured, the objective jumps and takes thousands of steps to come back.
 ``balanced`` takes the M for which K_rest^T K_rest = W_rest^T W_rest on the range of U, too:
 with C = Sigma^(-1/2) U^T W_rest^T W_rest U Sigma^(-1/2), K_rest = C^(1/2) Sigma^(1/2) U^T and K_{l-1} = C^(-1/2) Sigma^(1/2) V.
 
-Where J_l = {l-1} alone there is no such block; W_{l,l-1}^T W_{l,l-1} takes its place (l = 2: its factors determine it).
+Where J_l = {l-1} alone there is no such block; W_{l,l-1}^T W_{l,l-1} takes its place.
+
+``form`` takes k_2 and K_2 from the whole of W_2^T W_2, which the loss does determine at l = 2, and is ``balanced``
+above: for the examples of Section 6.1 and (1.2), whose W*_{2,0} = 0 makes the block of line 21 vanish.
 """
 
 from __future__ import annotations
@@ -57,6 +60,8 @@ def initial_distill(
     ``room``: then the largest singular values are kept. Signs are +1 unless C has negative eigenvalues (footnote 7).
     """
     form = form.double()
+    if how == "form":
+        last, used = slice(0, len(form)), torch.ones(len(form))
     block, rest = cross_block(form, last, used), rest_of(last, used)
     found = rank(torch.linalg.svdvals(block), kappa, relative)
     k = min(found, room)

@@ -76,7 +76,9 @@ class RecordedModule(pl.LightningModule):
     def on_train_epoch_end(self) -> None:
         done = min((self.current_epoch + 1) * self.log_every, self.epochs)
         per_epoch = math.ceil(self.splits["train"].x.shape[1] / self.batch)
-        record = Record(done, done * per_epoch, {key: value.double().cpu() for key, value in self.measure().items()})
+        record = Record(
+            done, done * per_epoch, {key: value.double().cpu() for key, value in self.measure().items()}
+        )
         self.history.append(record)
         self.listen(record)
         if self.progress is not None:

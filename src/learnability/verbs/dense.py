@@ -47,11 +47,13 @@ def set_up(job: Job, part: Part, train: Split) -> Setup:
     replicas = replicas_of(job, part)
     graph = union([replica.graph for replica in replicas])
     room = tuple(k + spec.spare for k in teacher.widths)
-    rows = tuple(binom2(k) for k in room)
+    rows = tuple(spec.rows * binom2(k) for k in room)
     plain = Learner(teacher.d, room, graph, (1,) * len(room), rows, spec.bound)
     m = tuple(spec.over * plain.inputs(layer) for layer, _ in plain.layers())
     network = Learner(teacher.d, room, graph, m, rows, spec.bound)
-    stages = Stages(spec.how, tuple(spec.stages), spec.constants, spec.anneal, patience=spec.patience, gain=spec.gain)
+    stages = Stages(
+        spec.how, tuple(spec.stages), spec.constants, spec.anneal, patience=spec.patience, gain=spec.gain
+    )
     settings = Settings(
         batch=training.batch,
         optimiser=spec.optimiser,
@@ -62,6 +64,7 @@ def set_up(job: Job, part: Part, train: Split) -> Setup:
         decay=spec.decay,
         noise=spec.noise_w,
         draws=spec.draws,
+        rows=spec.rows,
         distill=spec.distill,
         kappa=teacher.kappa,
         signs=teacher.signs,
@@ -93,7 +96,9 @@ def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows
 
     module = DenseModule(stack, setup.teachers, splits["train"], splits["val"], training.log_every, listen)
     stages = stack.machine.stages
-    say(f"{len(stack.replicas)} replicas in {len(stack.chunks())} chunk(s), {stages.how}, {list(stages.lengths)} passes")
+    say(
+        f"{len(stack.replicas)} replicas in {len(stack.chunks())} chunk(s), {stages.how}, {list(stages.lengths)} passes"
+    )
     history = fit(module, device, place / "stack.safetensors", training.checkpoint_seconds, say)
     for record in history:
         for (split, name), values in record.values.items():
@@ -126,7 +131,9 @@ def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows
     add("learner", "graph_is_true", [float(replica.graph == true) for replica in stack.replicas])
     add("learner", "halvings", stack.machine.halvings)
     picked = list(pick(stack.replicas, last.values["val", "error"]).values())
-    return {name: value[picked] for name, value in stack.weights().items() if value.shape[:1] == (len(stack.replicas),)}
+    return {
+        name: value[picked] for name, value in stack.weights().items() if value.shape[:1] == (len(stack.replicas),)
+    }
 
 
 def by_projection(job: Job, part: Part, splits, curves, say, rows) -> Tensors:
@@ -139,7 +146,7 @@ def by_projection(job: Job, part: Part, splits, curves, say, rows) -> Tensors:
     best = []
     for i, seed in enumerate(part.data.seeds):
         replicas = grid([seed], job.spec.lr, job.spec.wd)
-        found = [fit_seed(machine, splits, i, r, job.spec.steps, job.training.batch) for r in replicas]
+        found = [fit_seed(machine, splits, i, r, job.spec.steps) for r in replicas]
         first = i * len(replicas)
         for split in ("train", "val", "test"):
             rows.add(replicas, first, 0, 0, split, "error", [one.errors[split] for one in found])

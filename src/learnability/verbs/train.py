@@ -121,7 +121,8 @@ def run(
 
 def _train(job, part, samples, place, device, curves, rows, say) -> Tensors:
     """One part, by the means its learner asks for."""
-    from learnability.verbs import dense, part as means
+    from learnability.verbs import dense
+    from learnability.verbs import part as means
 
     splits = sample.load(samples, part.teacher.model_dump(mode="json"), part.data.model_dump(mode="json"))
     if device.type == "mps" and not job.spec.by_sgd:
