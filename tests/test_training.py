@@ -47,7 +47,8 @@ def test_order_is_a_permutation_by_seed_and_epoch_only() -> None:
     other, _ = stack_and_split([5], [0.1, 0.2])
     order = batch_orders(one.seeds, 7, 40, torch.device("cpu"))
     assert order[0].sort().values.tolist() == list(range(40))
-    assert (order[1] - 40).tolist() == batch_orders(other.seeds, 7, 40, torch.device("cpu"))[0].tolist()  # seed 5 in both
+    # seed 5 in both
+    assert (order[1] - 40).tolist() == batch_orders(other.seeds, 7, 40, torch.device("cpu"))[0].tolist()
     assert order[0].tolist() != batch_orders(one.seeds, 8, 40, torch.device("cpu"))[0].tolist()
 
 

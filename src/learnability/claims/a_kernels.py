@@ -1,12 +1,16 @@
-"""A-kernels: below binom(d, 2^(L-1)) samples no kernel and no feature map learns G* (paper A, Theorems I.1 and I.3).
+"""A-kernels: below binom(d, 2^(L-1)) samples no kernel and no feature map learns G* (paper A, Theorems I.1 and
+I.3).
 
 The family of Appendix I.1. What the theorems hide from kernels is a parity of p = 2^(L-1) coordinates in G*, of
 energy h = alpha_L^2 (p!)^2 / p^p (``theory.paper_a.hidden_energy``); risks are held against it.
 
 Supported: at every N (below binom(d, p)) and number of features, the interval of each kernel's mean risk lies at or
-above h, and at the largest N that both have, every seed's best kernel has at least ``ratio`` times the DenseNet's risk.
-Contradicted: some kernel's risk lies below h (Student's interval, Bonferroni over all settings), or the interval of the
-best kernel's risk over the DenseNet's lies below 1. Otherwise inconclusive. The number is that quotient, geometric mean.
+above h, and at the largest N that both have, every seed's best kernel has at least ``ratio`` times the
+DenseNet's risk.
+Contradicted: some kernel's risk lies below h (Student's interval, Bonferroni over all settings), or the
+interval of the
+best kernel's risk over the DenseNet's lies below 1. Otherwise inconclusive. The number is that quotient,
+geometric mean.
 Kernels get the ridge that is best on validation.
 """
 

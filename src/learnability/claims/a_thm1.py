@@ -1,12 +1,14 @@
 """A-thm1: Algorithm 1 learns G* to any error, for F and F~ alike, at every depth (paper A, Theorem 1).
 
-A *setting* is one experiment of those joined (a depth, an input distribution), where it is run more than once at the
+A *setting* is one experiment of those joined (a depth, an input distribution), where it is run more than once
+at the
 alpha that most settings have. Supported: in every setting every seed has E(G* - F)^2 / Var(G*) and
 E(G* - F~)^2 / Var(G*) of at most ``error``. Contradicted: in some setting the mean of log error lies above
 log ``error`` (Student's interval, Bonferroni over the settings). Otherwise inconclusive: a setting with too few
 seeds or a seed that is not there yet.
 
-Settings in ``open`` are reported and do not decide. The number is the geometric mean over seeds in the worst deciding setting. Whether
+Settings in ``open`` are reported and do not decide. The number is the geometric mean over seeds in the worst
+deciding setting. Whether
 the rank rule finds the true k_l is reported beside. The theorem's own regime is out of reach: the note gives what
 Definition B.3 would ask for with all its hidden constants set to 1.
 """
@@ -36,7 +38,7 @@ class Parameters(Strict):
 
     hero: str = "algorithm1"
     error: Annotated[float, Field(gt=0)] = 1e-4
-    open: list[str] = []
+    open: list[str] = Field(default_factory=list)
     min_seeds: Annotated[int, Field(ge=2)] = 4
 
 

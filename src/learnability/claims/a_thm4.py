@@ -1,9 +1,12 @@
 """A-thm4: classification by cross entropy with v = 1/eps (paper A, Theorem 4).
 
-Labels Y = sgn(x_0 + G*(x)); v grows as eps_0 halves. The number is the test rate of Y != sgn(x_0 + F(x)) at the largest N.
+Labels Y = sgn(x_0 + G*(x)); v grows as eps_0 halves. The number is the test rate of Y != sgn(x_0 + F(x)) at
+the largest N.
 
-Supported: its interval lies at or below ``epsilon`` and, on every seed, below the rate when layer 3 was released (what
-layer 2 alone can do). Contradicted: its interval lies above ``epsilon``, or above the rate of layer 2 alone. Otherwise
+Supported: its interval lies at or below ``epsilon`` and, on every seed, below the rate when layer 3 was
+released (what
+layer 2 alone can do). Contradicted: its interval lies above ``epsilon``, or above the rate of layer 2 alone.
+Otherwise
 inconclusive. The rates at smaller N show that eps falls with N, as Theorem 4's poly(d/eps) samples allow.
 """
 

@@ -1,12 +1,16 @@
 """A-toy: the over-fit weight of the wrong monomials is corrected (paper A, Section 6.1 and (1.2)).
 
-wrong_2 is the largest coefficient in the second layer's distilled form z^T K_2^T K_2 z, z = (x, x^2), of a monomial that
+wrong_2 is the largest coefficient in the second layer's distilled form z^T K_2^T K_2 z, z = (x, x^2), of a
+monomial that
 the teacher's Sum(G_2) does not have. Trained alone, layer 2 over-fits the third layer's signal: wrong_2 is of order
 alpha. Trained together, it should go to zero.
 
-Supported: every seed's wrong_2 layer-wise is at least ``ratio`` times that of Algorithm 1, at every alpha, and so is
-f_2 when layer 3 is released over f_2 at the end. Contradicted: the interval of the mean of either at some alpha lies
-below ``ratio`` (Bonferroni over alphas). Otherwise inconclusive. The number is the least mean ratio of wrong_2 over the
+Supported: every seed's wrong_2 layer-wise is at least ``ratio`` times that of Algorithm 1, at every alpha, and
+so is
+f_2 when layer 3 is released over f_2 at the end. Contradicted: the interval of the mean of either at some
+alpha lies
+below ``ratio`` (Bonferroni over alphas). Otherwise inconclusive. The number is the least mean ratio of wrong_2
+over the
 alphas; the slope of wrong_2 on alpha, layer-wise, is reported (the paper says 1). (1.2) is joined and reported.
 """
 
@@ -38,13 +42,15 @@ class Parameters(Strict):
     """What ``claims.A-toy`` in the experiment file may hold."""
 
     hero: str = "algorithm1"
-    methods: list[str] = ["layerwise"]
+    methods: Annotated[list[str], Field(min_length=1)]
     ratio: Annotated[float, Field(gt=1)] = 100.0
     min_seeds: Annotated[int, Field(ge=2)] = 4
 
 
 def ratios(scores: pandas.DataFrame, given: Parameters) -> dict[tuple[str, float], dict[str, pandas.Series]]:
-    """(experiment, alpha) -> 'wrong': wrong_2 of layer-wise / hero; 'drop': f_2 at the release of layer 3 / at the end."""
+    """(experiment, alpha) -> 'wrong': wrong_2 of layer-wise / hero; 'drop': f_2 at the release of layer 3 / at
+    the end.
+    """
     found = {}
     for (name, alpha), rows in scores.groupby(["experiment", "alpha"], sort=False):
         hero, other = (picked(rows, method) for method in (given.hero, given.methods[0]))

@@ -1,4 +1,6 @@
-"""Paper A's teachers and learners as the config gives them: quadratic DenseNets, and two-layer polynomial networks."""
+"""Paper A's teachers and learners as the config gives them: quadratic DenseNets, and two-layer polynomial
+networks.
+"""
 
 from __future__ import annotations
 

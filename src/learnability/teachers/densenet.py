@@ -4,7 +4,8 @@
     G*(x) = sum_{l=2..L} alpha_l sum_i p_{l,i} G_{l,i}(x),      sigma(z) = z^2,  p = 1 (or +-1, footnote 7)
 
 S_l has k_l entries and degree 2^(l-1). The graph obeys l-1 in J_l, l-2 not in J_l (l >= 3), and at least one skip
-link for l >= 3. alpha_l = scale alpha^(l-2): ``alpha`` is the information gap; scale is 1 but for classes, where the
+link for l >= 3. alpha_l = scale alpha^(l-2): ``alpha`` is the information gap; scale is 1 but for classes,
+where the
 paper takes Var(G*) small beside x_0's.
 
 Families:
@@ -12,10 +13,12 @@ Families:
     random      W*_{l,j} = U Sigma V with random orthonormal U, V and singular values even in the logarithm between
                 1/kappa and kappa (Remark 3.1); then one factor a layer makes E||S_l||^2 = k_l, exactly
     supports    Appendix I.1: k_l = 1, W*_{l,0} and W*_{l,1} uniform in S_p, p = 2^(L-1), other W*_{l,j} = 1
-    identity    Appendix I.2, Theorem I.6: k_2 = d, W*_{2,1} = I; for l >= 3 k_l = 1, W*_{l,0}, W*_{l,1}, W*_{l,2} = 1/sqrt d
+    identity    Appendix I.2, Theorem I.6: k_2 = d, W*_{2,1} = I; for l >= 3 k_l = 1, W*_{l,0}, W*_{l,1},
+    W*_{l,2} = 1/sqrt d
     even        Appendix I.2, Theorem I.7: k_l = 1, W*_{l,0}, W*_{l,1} = 1/sqrt d, other W*_{l,j} = 1
     toy         Section 6.1: x_1^4 + x_2^4 + alpha ((x_1^4 + x_3)^2 + (x_2^4 + x_4)^2), d = 4, without centring
-    example     (1.2): x_1^4 + 2 x_2^4 + alpha (x_1^4 + 2 x_2^4 + x_3^2)^2, d = 3, without centring; its J_3 = {2, 1}
+    example     (1.2): x_1^4 + 2 x_2^4 + alpha (x_1^4 + 2 x_2^4 + x_3^2)^2, d = 3, without centring; its J_3 =
+    {2, 1}
                 breaks the paper's own rule l-2 not in J_l
 
 Each seed is a teacher of its own. All in float64.
@@ -267,7 +270,9 @@ def _signs(k: int) -> Tensor:
 
 
 def conditioned(rows: int, columns: int, kappa: float, generator: torch.Generator) -> Tensor:
-    """U Sigma V (rows, columns): random orthonormal U, V, singular values even in the logarithm in [1/kappa, kappa]."""
+    """U Sigma V (rows, columns): random orthonormal U, V, singular values even in the logarithm in [1/kappa,
+    kappa].
+    """
     rank = min(rows, columns)
     left, right = orthogonal(rows, generator)[:, :rank], orthogonal(columns, generator)[:rank]
     bound = math.log(kappa)

@@ -4,7 +4,8 @@
     covariance      N(0, Sigma^2), Sigma with singular values between 1/spread and spread
     mixture         of N(0, Sigma_i^2), where row j of every Sigma_i has norm 1 (Proposition 5.1)
     axis_dropping   of d distributions, in the i-th of which x_i = 0 and the rest is N(0, I)
-    uniform         on [-sqrt 3, sqrt 3]^d: not in Section 5, but isotropic, hyper-contractive and degree-preserving,
+    uniform         on [-sqrt 3, sqrt 3]^d: not in Section 5, but isotropic, hyper-contractive and
+    degree-preserving,
                     with tails that a network of degree 2^L can be trained on at small sizes
 
 Every one is a mixture of linear images x = A g of a product measure, which is all that
@@ -26,7 +27,9 @@ from learnability.theory.polynomials import hermite, legendre, zero_measure
 
 @dataclass(frozen=True)
 class Component:
-    """x = matrix g, g_i independent with the measures of ``tables`` (see ``polynomials.Polynomial.orthonormal``)."""
+    """x = matrix g, g_i independent with the measures of ``tables`` (see
+    ``polynomials.Polynomial.orthonormal``).
+    """
 
     matrix: numpy.ndarray
     tables: list[numpy.ndarray]
@@ -49,7 +52,9 @@ class Inputs:
         object.__setattr__(self, "sigmas", torch.stack(found))
 
     def _sigma(self, number: int) -> Tensor:
-        """A random rotation, singular values even in the logarithm, another rotation; rows of norm 1 in a mixture."""
+        """A random rotation, singular values even in the logarithm, another rotation; rows of norm 1 in a
+        mixture.
+        """
         generator = stream("sigma", self.kind, self.d, self.draw, number)
         left, right = (orthogonal(self.d, generator) for _ in range(2))
         bound = math.log(self.spread)

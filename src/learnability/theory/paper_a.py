@@ -1,10 +1,12 @@
 """Paper A's constants: Definition B.3 in full, and its special case (4.1), as functions.
 
-Definition B.3's numbers are astronomical, so they are base-10 logarithms throughout. What the paper hides in O(.), Omega(.)
+Definition B.3's numbers are astronomical, so they are base-10 logarithms throughout. What the paper hides in
+O(.), Omega(.)
 and poly(.) are named arguments; the defaults set every hidden factor and power to 1, the least it can mean, so the
 values here are lower bounds on what the theorem asks for.
 
-Conventions: sequences run over l = 2..L. kbar_l = max{k_j : j in J_l, j >= 2} and Bbar_l likewise; for l = 2 that set is
+Conventions: sequences run over l = 2..L. kbar_l = max{k_j : j in J_l, j >= 2} and Bbar_l likewise; for l = 2
+that set is
 empty and both are 1 here (the paper does not say).
 """
 
@@ -107,7 +109,9 @@ class DefinitionB3:
         return self.poly * inside - 2 * math.log10(self.epsilon)
 
     def samples(self) -> float:
-        """log10 of the least N: d^2 log(d/delta) + m d log d / eps^4 poly(tau) (2^L c_4 log(tau d/(delta eps)))^(c_4 + 1)."""
+        """log10 of the least N: d^2 log(d/delta) + m d log d / eps^4 poly(tau) (2^L c_4 log(tau d/(delta
+        eps)))^(c_4 + 1).
+        """
         q, layers = 2**self.depth, range(2, self.depth + 1)
         tau = max(self.tau(n) for n in layers)
         inside = LN10 * tau + math.log(self.d / (self.delta * self.epsilon))

@@ -4,12 +4,15 @@
     l-diamond    an instant: K_l = INITIAL-DISTILL(W_l), lambda_{3,4,5} of l are set (lines 8-10)
     l-nabla      W_l and K_l train
 
-for l = 2..L, all that was released staying so. eps_0 halves whenever Obj <= eps_0^2 / 4, lambda_6 following (line 18).
+for l = 2..L, all that was released staying so. eps_0 halves whenever Obj <= eps_0^2 / 4, lambda_6 following
+(line 18).
 When a stage ends is decided
 
     theory       by the thresholds on Obj (Definition B.3 in its special case (4.1); ``theory/paper_a.py``)
-    practical    by a plateau: the rate stays until the objective has not fallen by ``gain`` for ``patience`` passes (or
-                 the stage's share of its longest time is over), then falls linearly to ``floor`` of itself. At sizes
+    practical    by a plateau: the rate stays until the objective has not fallen by ``gain`` for ``patience``
+    passes (or
+                 the stage's share of its longest time is over), then falls linearly to ``floor`` of itself. At
+                 sizes
                  one can run, Obj never falls below (4.1)'s thresholds before the next layer is there.
 
 Controls that hold something back:
@@ -103,7 +106,9 @@ class Machine(torch.nn.Module):
         return self.stage >= len(self.stages.names)
 
     def factor(self, epoch: int) -> Tensor:
-        """What multiplies the rate in ``epoch``, (r,): 1, falling to ``floor`` at a stage's end; 0 when finished."""
+        """What multiplies the rate in ``epoch``, (r,): 1, falling to ``floor`` at a stage's end; 0 when
+        finished.
+        """
         found = torch.ones(len(self.stage), dtype=torch.float64)
         for i, stage in enumerate(self.stage.tolist()):
             if stage >= len(self.stages.names):
@@ -116,7 +121,8 @@ class Machine(torch.nn.Module):
     def observe(self, epoch: int, objective: Tensor, squared: bool = True) -> Tensor:
         """Hear each replica's mean objective over pass ``epoch``; returns who enters a new stage now, (r,) bool.
 
-        ``squared``: eps_0 halves when Obj <= eps_0^2 / 4, as in line 4; with cross entropy, where Obj stands for eps
+        ``squared``: eps_0 halves when Obj <= eps_0^2 / 4, as in line 4; with cross entropy, where Obj stands
+        for eps
         itself (Section 3.2), when Obj <= eps_0 / 2.
         """
         objective = objective.double().cpu()

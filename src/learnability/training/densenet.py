@@ -118,7 +118,9 @@ class DenseStack(nn.Module):
         return torch.tensor(rows, dtype=torch.float64)
 
     def _start_together(self) -> None:
-        """Without stages there is no INITIAL-DISTILL: k_l is given, K_l starts small and random, R_l is drawn now."""
+        """Without stages there is no INITIAL-DISTILL: k_l is given, K_l starts small and random, R_l is drawn
+        now.
+        """
         for layer, _ in self.network.layers():
             for i, replica in enumerate(self.replicas):
                 k, (a, _) = self.given[layer - 2], self.places[f"K{layer}"][1]

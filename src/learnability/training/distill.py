@@ -1,8 +1,10 @@
 """INITIAL-DISTILL of paper A's Algorithm 1: k_l by a rank, and a warm start of K_l from W_l.
 
 Line 21: k_l = rank_b(W_{l,rest}^T W_{l,l-1}) with b = 1/(10 kappa^2), the number of singular values >= b. Only this
-block is determined by the loss: (R_j S_j)^2 (R_j S_j)^2 has linear dependencies, so W_{l,l-1}^T W_{l,l-1} is not. The rule
-supposes that all W* are of size 1. In practice they are not (E||S_l||^2 = k_l is what makes a network well scaled, and
+block is determined by the loss: (R_j S_j)^2 (R_j S_j)^2 has linear dependencies, so W_{l,l-1}^T W_{l,l-1} is
+not. The rule
+supposes that all W* are of size 1. In practice they are not (E||S_l||^2 = k_l is what makes a network well
+scaled, and
 makes W*_4 a tenth of that under N(0, I)), so that b is taken of the largest singular value (``relative``).
 
 ``svd`` is lines 22-23, U Sigma V = k_l-SVD of the block, K_rest^T = U Sigma^(1/2), K_{l-1} = Sigma^(1/2) V. It fits
@@ -10,7 +12,8 @@ the block, but any (M^-T K_rest, M K_{l-1}) does as well, and regularisation mus
 have: measured, the objective jumps and takes thousands of steps to come back.
 
 ``balanced`` takes the M for which K_rest^T K_rest = W_rest^T W_rest on the range of U, too:
-with C = Sigma^(-1/2) U^T W_rest^T W_rest U Sigma^(-1/2), K_rest = C^(1/2) Sigma^(1/2) U^T and K_{l-1} = C^(-1/2) Sigma^(1/2) V.
+with C = Sigma^(-1/2) U^T W_rest^T W_rest U Sigma^(-1/2), K_rest = C^(1/2) Sigma^(1/2) U^T and K_{l-1} =
+C^(-1/2) Sigma^(1/2) V.
 
 Where J_l = {l-1} alone there is no such block; W_{l,l-1}^T W_{l,l-1} takes its place.
 
@@ -27,7 +30,9 @@ LEAST = 1e-3  # of the eigenvalues of C, relative to the largest: a direction th
 
 
 def rank(values: Tensor, kappa: float, relative: bool) -> int:
-    """rank_b of singular values in falling order: how many are >= b = 1/(10 kappa^2), line 21 (times the largest)."""
+    """rank_b of singular values in falling order: how many are >= b = 1/(10 kappa^2), line 21 (times the
+    largest).
+    """
     threshold = 1 / (10 * kappa**2) * (values[0].item() if relative and len(values) else 1.0)
     return int(((values >= threshold) & (values > 0)).sum())
 
@@ -57,7 +62,8 @@ def initial_distill(
     """(k_l, K_l^T (q, room), signs (room,)) from form = W_l^T D W_l (q, q), in float64.
 
     ``last``: where z_l holds layer l-1; ``used``: which entries of z_l the replica's graph has. k_l may exceed
-    ``room``: then the largest singular values are kept. Signs are +1 unless C has negative eigenvalues (footnote 7).
+    ``room``: then the largest singular values are kept. Signs are +1 unless C has negative eigenvalues
+    (footnote 7).
     """
     form = form.double()
     if how == "form":

@@ -1,7 +1,9 @@
 """How close a stack of DenseNets is to its teachers: errors of F and F~, feature errors, learned quadratic forms.
 
-Feature error of layer l (Theorem 2): f_l = min_U E||S*_l - U S_l||^2 over orthogonal U. With C = E[S*_l S_l^T] that is
-E||S*_l||^2 + E||S_l||^2 - 2 ||C||_nuclear (orthogonal Procrustes); where the widths differ, the narrower one is padded with
+Feature error of layer l (Theorem 2): f_l = min_U E||S*_l - U S_l||^2 over orthogonal U. With C = E[S*_l S_l^T]
+that is
+E||S*_l||^2 + E||S_l||^2 - 2 ||C||_nuclear (orthogonal Procrustes); where the widths differ, the narrower one
+is padded with
 zeros, which changes none of the three terms.
 """
 
@@ -43,7 +45,9 @@ class Judge:
 
     @torch.no_grad()
     def __call__(self, stack: DenseStack) -> dict[str, Tensor]:
-        """``error`` (of F against y; wrong signs with classes), ``tilde_error`` of F~, ``risk`` against G*, f2, f3, ..."""
+        """``error`` (of F against y; wrong signs with classes), ``tilde_error`` of F~, ``risk`` against G*,
+        f2, f3, ...
+        """
         parts = [self._chunk(stack, rows) for rows in stack.chunks()]
         found = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
         return {name: value.masked_fill(stack.died >= 0, math.nan).cpu() for name, value in found.items()}

@@ -1,4 +1,6 @@
-"""Fitting one part with paper A's learners: Algorithm 1 on a stack of DenseNets, and two-layer polynomial networks."""
+"""Fitting one part with paper A's learners: Algorithm 1 on a stack of DenseNets, and two-layer polynomial
+networks.
+"""
 
 from __future__ import annotations
 
@@ -96,9 +98,8 @@ def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows
 
     module = DenseModule(stack, setup.teachers, splits["train"], splits["val"], training.log_every, listen)
     stages = stack.machine.stages
-    say(
-        f"{len(stack.replicas)} replicas in {len(stack.chunks())} chunk(s), {stages.how}, {list(stages.lengths)} passes"
-    )
+    sizes = f"{len(stack.replicas)} replicas in {len(stack.chunks())} chunk(s)"
+    say(f"{sizes}, {stages.how}, {list(stages.lengths)} passes")
     history = fit(module, device, place / "stack.safetensors", training.checkpoint_seconds, say)
     for record in history:
         for (split, name), values in record.values.items():

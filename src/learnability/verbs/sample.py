@@ -45,7 +45,9 @@ def _labels(mine: list, xs: Any, split: str, seeds: list[int]) -> torch.Tensor:
 
 
 def variances(path: Path, config: dict[str, Any], seeds: list[int]) -> dict[int, float]:
-    """Exact Var(G*) of each seed's teacher, where the teacher knows it: from the file if it is the file's teacher."""
+    """Exact Var(G*) of each seed's teacher, where the teacher knows it: from the file if it is the file's
+    teacher.
+    """
     teacher = _teacher(config)
     if not hasattr(teacher, "variance"):
         return {}
