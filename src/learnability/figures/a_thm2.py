@@ -1,4 +1,4 @@
-"""Figure for A-thm2: feature error of layer 2 before and after layer 3 trains, by alpha, and against the control."""
+"""Figure for A-thm2: feature error of layer 2 before and after layer 3 trains, by alpha, beside the control."""
 
 from __future__ import annotations
 

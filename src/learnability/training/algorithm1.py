@@ -151,6 +151,8 @@ class Machine(torch.nn.Module):
             spent = epoch + 1 >= rule.epochs
             return spent if last else objective <= float(self.thresholds[i, stage])
         passed = epoch + 1 - int(self.entered[i, stage])
+        if passed >= rule.lengths[stage]:
+            return True
         if self.annealed[i] == NEVER:
             flat = epoch - int(self.best_at[i]) >= rule.patience and passed >= rule.patience
             if flat or passed >= rule.lengths[stage] - rule.annealing(stage):
