@@ -87,7 +87,7 @@ MISTAKES: dict[str, tuple[str, str, Any, str, str]] = {
     "teacher a list": (FIG, "teacher", [1], "", "must be 'key: value' pairs, got [1]"),
     "k no multiple": (FIG, "teacher.g_degree", 3, "teacher.k", "a multiple of g_degree = 3, got 8"),
     "too few coordinates": (FIG, "teacher.d", 15, "", "at least k * f_degree = 8 * 2 = 16, got 15"),
-    "unknown teacher": (FIG, "teacher.kind", "cubic", "", 'one of parity_composite, concept1, densenet, got "cubic"'),
+    "unknown teacher": (FIG, "teacher.kind", "cubic", "", "one of parity_composite, concept1, densenet, got"),
     "huge number": (FIG, "teacher.alpha", 10**400, "", "a finite number >= 0, got 1000"),
     "axis of no claim": (FIG, "axes.N", [500, 1000], "claims.B-fig2a", "judged by m alone, but axes has N too"),
     "unknown claim": (FIG, "claims.Z-fig9", {}, "", f"no such claim; allowed: {CLAIMS}"),
