@@ -22,8 +22,8 @@ from learnability.schema import Experiment, Settings
 from learnability.schema.base import NAMING_LEARNERS, SCALES
 
 
-class _Loader(yaml.SafeLoader):
-    """SafeLoader that reads 1e-3 as a number and refuses a key given twice."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """SafeLoader, in C where PyYAML has it, that reads 1e-3 as a number and refuses a key given twice."""
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:

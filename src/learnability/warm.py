@@ -33,7 +33,7 @@ _TENSORS = (*_TABLES, "torch", "safetensors.torch")
 NEEDS = {  # verb -> libraries that its first call imports, none of them ours
     "configure": _TABLES,
     "sample": _TENSORS,
-    "train": (*_TENSORS, "lightning.pytorch", "wandb"),
+    "train": (*_TENSORS, "lightning.pytorch", "wandb", "wandb.sdk.launch"),  # wandb.init imports the last
     "evaluate": _TABLES,
     "judge": _TABLES,
     "figure": (*_TABLES, "seaborn"),
