@@ -152,7 +152,8 @@ def test_what_the_paper_says_of_its_constants(widths, sums, d, kappa, epsilon, c
 def test_the_special_case_by_hand():
     """(4.1) with d = 16 and C = 2: 16^(1/(3 2^l)) and the like are powers of 2."""
     case = SpecialCase(16, (3.0, 1.0, 0.5, 0.25), 2.0)  # alpha_1, ..., alpha_4
-    assert case.threshold_triangle(2) == pytest.approx(9 * 2 ** (-2 / 3))
+    with pytest.raises(ValueError, match="alpha_1"):
+        case.threshold_triangle(2)
     assert case.threshold_triangle(3) == pytest.approx(2 ** (-1 / 3))
     assert case.threshold_triangle(4) == pytest.approx(0.25 * 2 ** (-1 / 6))
     assert case.threshold_nabla(2) == pytest.approx(2 ** (-1 / 6))

@@ -174,6 +174,8 @@ class Experiment(Strict):
             raise wrong(
                 ("learners", name, "layer_rates"), f"must have {count} factors, one a layer, or be left out"
             )
+        if spec.distill == "svd" and teacher.signs:
+            raise wrong(("learners", name, "distill"), "svd is for teachers without signs; use balanced")
         if strange := [g for g in spec.graphs or [] if len(g) != count]:
             raise wrong(("learners", name, "graphs"), f"each must have {count} lists, got {strange[0]}")
 

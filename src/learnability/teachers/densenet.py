@@ -115,10 +115,11 @@ class Teacher(Composite):
         return {f"W{layer}_{j}": w for (layer, j), w in self.weights.items()}
 
     def inputs(self, n: int, generator: torch.Generator) -> Tensor:
-        """n points, (n, d), and x_0 ~ N(0, 1) before them if labels are classes: (n, 1 + d)."""
+        """n points, (n, d), and x_0 ~ N(-E[G*], 1) before them if labels are classes (Section 3.2): (n, 1 + d)."""
         x = self.law.sample(n, generator)
         if self.classes:
-            x = torch.cat([torch.randn(n, 1, generator=generator, dtype=torch.float64), x], dim=1)
+            first = torch.randn(n, 1, generator=generator, dtype=torch.float64) - self.output_moments[0]
+            x = torch.cat([first, x], dim=1)
         return x.float()
 
     def first(self, x: Tensor) -> dict[int, Tensor]:
@@ -248,9 +249,14 @@ class Teacher(Composite):
                 total = total + (p * p) * (alpha * sign)
         return total
 
+    @cached_property
+    def output_moments(self) -> tuple[float, float]:
+        """E[G*] and E[G*^2], exact."""
+        return self._moments(self.output)
+
     def variance(self) -> float:
         """Var(G*(x)), exact."""
-        mean, square = self._moments(self.output)
+        mean, square = self.output_moments
         return square - mean**2
 
     def sums(self) -> dict[int, float]:

@@ -88,6 +88,8 @@ class DefinitionB3:
 
     def threshold_triangle(self, layer: int) -> float:
         """log10 of Thres_{l, triangle} = (alpha_{l-1} / (D_{l-1}^9 Upsilon_{l-1}))^2, l >= 3."""
+        if layer < 3:
+            raise ValueError("Thres_{2, triangle} needs an alpha_1, which the paper does not define")
         below = layer - 1
         return 2 * (math.log10(self.alphas[below - 2]) - 9 * self.big_d(below) - self.upsilon(below))
 
@@ -118,7 +120,7 @@ class DefinitionB3:
         second = self.width() + math.log10(self.d * math.log(self.d)) - 4 * math.log10(self.epsilon)
         second += self.poly * tau + (q + 1) * math.log10(q * q * inside)
         first = 2 * math.log10(self.d) + math.log10(math.log(self.d / self.delta))
-        return max(first, second)
+        return max(first, second) + math.log10(1 + 10 ** -abs(first - second))
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,9 @@ class SpecialCase:
         return self.alphas[layer - 1] ** 2 / self.d ** (1 / (divisor * self.c**layer))
 
     def threshold_triangle(self, layer: int) -> float:
-        """Thres_{l, triangle} = alpha_{l-1}^2 / d^(1/(3 C^(l-1)))."""
+        """Thres_{l, triangle} = alpha_{l-1}^2 / d^(1/(3 C^(l-1))), l >= 3."""
+        if layer < 3:
+            raise ValueError("Thres_{2, triangle} needs an alpha_1, which the paper does not define")
         return self._over(layer - 1, 3)
 
     def threshold_nabla(self, layer: int) -> float:
@@ -147,6 +151,17 @@ class SpecialCase:
     def lambdas(self, layer: int) -> tuple[float, float, float]:
         """lambda_{3,l}, lambda_{4,l}, lambda_{5,l} = alpha_l^2 / d^(1/(6 C^l)), ^(1/(3 C^l)), ^(1/(2 C^l))."""
         return self._over(layer, 6), self._over(layer, 3), self._over(layer, 2)
+
+
+def report(definition: DefinitionB3) -> dict[str, float]:
+    """log10 of what Theorem 1 asks for: N, m, the largest alpha_{l+1} / alpha_l (L >= 3), and at the last layer
+    Thres_{L, nabla}, lambda_{3..6, L}.
+    """
+    depth = definition.depth
+    gaps = {"gap": min(definition.gap(layer) for layer in range(2, depth))} if depth > 2 else {}
+    weights = zip(("lambda3", "lambda4", "lambda5", "lambda6"), definition.lambdas(depth), strict=True)
+    found = {"N": definition.samples(), "m": definition.width(), **gaps}
+    return found | {"threshold": definition.threshold_nabla(depth)} | dict(weights)
 
 
 def weight_decay(epsilon0: float, kbar: float, depth: int, kappa: float) -> float:

@@ -19,7 +19,7 @@ class FlatOptimizer(torch.optim.Optimizer):
         self.state[weights] = {
             "first": torch.zeros_like(weights),
             "second": torch.zeros_like(weights),
-            "steps": torch.zeros(len(weights), 1, dtype=weights.dtype, device=weights.device),
+            "steps": torch.zeros(len(weights), 1, dtype=torch.float64, device=weights.device),
         }
 
     def forget(self, rows: Tensor) -> None:
@@ -43,5 +43,6 @@ class FlatOptimizer(torch.optim.Optimizer):
         steps += 1
         first.lerp_(gradient, 0.1)
         second.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-        size = (second / (1 - 0.999**steps)).sqrt_().add_(1e-12)
-        weights.sub_(first / (1 - 0.9**steps) * rate / size)
+        drift, scale = (1 - 0.9**steps).to(weights.dtype), (1 - 0.999**steps).to(weights.dtype)
+        size = (second / scale).sqrt_().add_(1e-12)
+        weights.sub_(first / drift * rate / size)

@@ -12,11 +12,13 @@ import torch
 from learnability import teachers
 from learnability.learners.densenet import Learner, binom2, union
 from learnability.plan import Job, Part
+from learnability.theory import paper_a
 from learnability.training.algorithm1 import NEVER, Stages
 from learnability.training.densenet import DenseReplica, DenseStack, Settings
 from learnability.training.stack import Split, grid
 
 Tensors = dict[str, torch.Tensor]
+EPSILON = 0.01  # Theorem 1's eps in what is reported of Definition B.3: an error of eps^2 = 1e-4
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,26 @@ def set_up(job: Job, part: Part, train: Split) -> Setup:
     return Setup(stack, ours)
 
 
+def gap(replica: DenseReplica) -> float:
+    """alpha_{l+1} / alpha_l, the same for all l; 1 where there is one layer."""
+    return replica.alphas[1] / replica.alphas[0] if len(replica.alphas) > 1 else 1.0
+
+
+def asked_for(setup: Setup, part: Part) -> dict[str, list[float]]:
+    """log10 of what Definition B.3 asks for, of every replica's teacher; Gaussian inputs only, whose c_1, c_3, c_4
+    Section 5 gives.
+    """
+    if part.teacher.distribution != "gaussian":
+        return {}
+    tables = []
+    for teacher in setup.teachers:
+        sums = [*teacher.sums().values()]
+        shape = (teacher.d, teacher.widths, teacher.graph, teacher.alphas, sums, teacher.kappa)
+        tables.append(paper_a.report(paper_a.DefinitionB3(*shape, epsilon=EPSILON)))
+    rows = setup.stack.row_of.tolist()
+    return {name: [tables[row][name] for row in rows] for name in tables[0]}
+
+
 def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows) -> Tensors:
     """Lightning, one run for the stack; the weights of each seed's best replica."""
     from learnability.training.dense_fit import DenseModule
@@ -110,6 +132,9 @@ def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows
     def add(split: str, name: str, values) -> None:
         rows.add(stack.replicas, 0, last.epoch, last.step, split, name, values)
 
+    for name, values in asked_for(setup, part).items():
+        add("theory", f"log10_{name}", values)
+
     for name, values in Judge(setup.teachers, splits["test"])(stack).items():
         add("test", name, values)
     for name, values in forms(stack, setup.teachers).items():
@@ -124,8 +149,7 @@ def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows
     for layer, _ in stack.network.layers():
         add("found", f"k{layer}", stack.found[:, layer - 2])
         add("teacher", f"k{layer}", [setup.teachers[0].widths[layer - 2]] * len(stack.replicas))
-    add("learner", "alpha", [replica.alphas[-1] / replica.alphas[-2] if len(replica.alphas) > 1 else 1.0
-                             for replica in stack.replicas])  # fmt: skip
+    add("learner", "alpha", [gap(replica) for replica in stack.replicas])
     graphs = list(dict.fromkeys(replica.graph for replica in stack.replicas))
     add("learner", "graph", [graphs.index(replica.graph) for replica in stack.replicas])
     true = setup.teachers[0].graph

@@ -63,7 +63,7 @@ def _teacher(config: dict[str, Any]) -> Any:
     """The teacher, or one line for the user if there is none with these parameters."""
     try:
         teacher = teachers.build(**config)
-        teacher.of_seed(0)(teacher.inputs(1, stream("x")))  # what is drawn late is drawn here
+        teacher.of_seed(0)(teacher.of_seed(0).inputs(1, stream("x")))  # what is drawn late is drawn here
     except ValueError as error:
         raise UserError(f"teacher: {error}") from None
     return teacher
