@@ -78,6 +78,8 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     most = float(table.columns.max())
     if len(good) < len(ends):
         word, reason = "inconclusive", f"{len(ends) - len(good)} seeds have no result, or fail at every alpha"
+    elif most < 1 and (good >= most).any():
+        word, reason = "inconclusive", "the sweep ends before learning fails"
     elif interval.high < 1:
         word, reason = "supported", "learning fails before the gap is gone"
     elif interval.low > 1:

@@ -72,6 +72,8 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     worst = min(mine, key=lambda alpha: numpy.log10(mine[alpha]["wrong"]).mean())
     if any(interval.high < numpy.log10(given.ratio) for interval in logs):
         word, reason = "contradicted", "the wrong monomials stay"
+    elif least < (asked := scores[scores.experiment == first].seed.nunique()):
+        word, reason = "inconclusive", f"{asked - least} of {asked} seeds diverged"
     elif any((s < given.ratio).any() for both in mine.values() for s in both.values()):
         word, reason = "inconclusive", f"not every seed improves by {given.ratio:g}"
     else:

@@ -55,7 +55,9 @@ def judged(word: Word, interval: Interval, threshold: float, notes: Sequence[str
 
 
 def span(values: Sequence[float]) -> str:
-    """``1.2e-07..3e-06``: least and largest."""
+    """``1.2e-07..3e-06``: least and largest; ``none`` without numbers."""
     values = numpy.asarray(values, dtype=float)
+    if not numpy.isfinite(values).any():
+        return "none"
     low, high = numpy.nanmin(values), numpy.nanmax(values)
     return f"{low:.2g}" if low == high else f"{low:.2g}..{high:.2g}"
