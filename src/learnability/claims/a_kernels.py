@@ -61,6 +61,8 @@ def best_kernel(scores: pandas.DataFrame, given: Parameters, n: float) -> pandas
 
 def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     """See the module's text."""
+    if not len(scores):
+        return too_few(0, given.min_seeds, given.ratio)
     h = energy(scores, given)
     hero, others = (scores[scores.learner.isin(names)] for names in ([given.hero], given.kernels))
     common = sorted(set(hero.N) & set(others.N))
@@ -78,7 +80,7 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     ]
     tight = [clear_mean(numpy.log10(values), len(settings)) for values in settings if len(values) > 1]
     below = sum(i.high < numpy.log10(h) for i in tight)
-    unclear = sum(i.mean < numpy.log10(h) for i in tight)
+    unclear = sum(i.low < numpy.log10(h) for i in tight)
     lost = hero[most == hero.N].seed.nunique() - len(gains)
     if below or interval.high < 1:
         word, reason = "contradicted", f"{below} settings of kernels lie below h" if below else "kernels are better"

@@ -53,6 +53,8 @@ def errors(scores: pandas.DataFrame, given: Parameters) -> dict[str, pandas.Seri
 
 def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     """See the module's text."""
+    if not len(scores):
+        return too_few(0, given.min_seeds, given.ratio)
     found = errors(scores, given)
     details = {name: values.tolist() for name, values in found.items()}
     needed = (given.hero, "layerwise", "algorithm1")

@@ -69,6 +69,8 @@ def uncorrected(scores: pandas.DataFrame, given: Parameters) -> pandas.DataFrame
 
 def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     """See the module's text."""
+    if not len(scores):
+        return too_few(0, given.min_seeds, given.drop)
     ours = own(scores)
     if BEFORE not in ours or not (ours.learner == given.hero).any():
         return too_few(0, given.min_seeds, given.drop)

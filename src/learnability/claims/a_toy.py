@@ -61,6 +61,8 @@ def ratios(scores: pandas.DataFrame, given: Parameters) -> dict[tuple[str, float
 
 def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     """See the module's text."""
+    if not len(scores):
+        return too_few(0, given.min_seeds, given.ratio)
     first = scores.experiment.iloc[0]
     found = ratios(scores, given) if WRONG in scores else {}
     mine = {alpha: values for (name, alpha), values in found.items() if name == first}

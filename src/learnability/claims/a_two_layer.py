@@ -75,6 +75,8 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     logs = [clear_mean(numpy.log10(ratio(values, hero)), len(narrow)) for hero, values in narrow]
     if any(interval.high < 0 for interval in logs):
         word, reason = "contradicted", "a two-layer network of a barred width is better"
+    elif least < (asked := int(scores.groupby("experiment").seed.nunique().max())):
+        word, reason = "inconclusive", f"{asked - least} of {asked} seeds diverged"
     elif any((values < given.ratio).any() for values in gains.values()):
         word, reason = "inconclusive", f"not by {given.ratio:g} on every seed"
     else:
