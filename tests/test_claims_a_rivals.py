@@ -61,10 +61,10 @@ def test_kernels_supported():
 def test_kernels_takes_each_seeds_best_kernel_at_the_largest_common_n():
     frame = rivals()
     at = frame.learner.eq("features") & frame.m.eq(20) & frame.N.eq(100)
-    frame = by_seed(frame, "test_error", [H, 3 * H, 3 * H, 3 * H, 3 * H], at)
+    frame = by_seed(frame, "test_error", [1.5 * H, 3 * H, 3 * H, 3 * H, 3 * H], at)
     found = kernels(frame)
-    assert found.value == pytest.approx(2 * H / 1e-4 * 0.5 ** (1 / 5)) and found.verdict == "supported"
-    assert found.details["ratio"] == pytest.approx([H / 1e-4] + [2 * H / 1e-4] * 4)
+    assert found.value == pytest.approx(2 * H / 1e-4 * 0.75 ** (1 / 5)) and found.verdict == "supported"
+    assert found.details["ratio"] == pytest.approx([1.5 * H / 1e-4] + [2 * H / 1e-4] * 4)
 
 
 def test_kernels_contradicted_by_a_risk_below_h():
