@@ -50,6 +50,11 @@ def _words(section: Any, *only: str) -> list[str]:
     return [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
 
 
+def _tag(kind: Any) -> str:
+    """The key that tells the members of a union apart."""
+    return next(extra.discriminator for extra in get_args(kind) if getattr(extra, "discriminator", None))
+
+
 def _walk(kind: Any, loc: tuple) -> tuple[list[str], Any, Any]:
     """Pydantic's path as keys of the file, the section of the last one, and the type it has."""
     keys: list[str] = []
@@ -57,7 +62,7 @@ def _walk(kind: Any, loc: tuple) -> tuple[list[str], Any, Any]:
     for part in loc:
         section = _bare(kind)[0]
         if get_origin(section) in (Union, UnionType):  # pydantic's path names the member by its tag
-            kind = section = next((k for k in get_args(section) if part in _words(k)), Any)
+            kind = section = next((k for k in get_args(section) if part in _words(k, _tag(kind))), Any)
             continue
         keys.append(" ".join(str(part).split()))
         inside = get_origin(section) in (list, dict)
@@ -70,12 +75,17 @@ def _allowed(kind: Any) -> str:
     bare, limits = _bare(kind)
     least = next((limit.min_length for limit in limits if hasattr(limit, "min_length")), 0)
     if get_origin(bare) is Literal:
-        words = f"one of {', '.join(get_args(bare))}"
+        words = f"one of {', '.join(map(str, get_args(bare)))}"
     elif get_origin(bare) is list:
+        most = next((limit.max_length for limit in limits if hasattr(limit, "max_length")), None)
         count = f" of {least} or more" if least else ""
+        if most is not None:
+            count = f" of {least}" if least == most else f" of {least} to {most}"
         words = f"a list{count}, each {_allowed(get_args(bare)[0])}"
-        if any(getattr(limit, "max_length", None) == 0 for limit in limits):
+        if most == 0:
             words = "an empty list, or left out"
+    elif bare is bool:
+        words = "true or false"
     elif bare in (int, float):
         words = "a whole number" if bare is int else "a finite number"
         signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}

@@ -23,6 +23,7 @@ rule figure:
     input:
         lambda w: sources_of("verbs.figure", figures.module_of(w.claim)),
         scores=scores_of,
+        curves=curves_of,
     output:
         report(
             "results/{scale}/figures/{claim}.svg",

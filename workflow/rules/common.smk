@@ -120,6 +120,15 @@ def scores_of(wildcards):
     return [str(plan.Layout(wildcards.scale).scores(e.id)) for e in claim_of(wildcards)]
 
 
+def curves_of(wildcards):
+    """Metrics of the learners whose training a claim's figure draws; most draw none."""
+    layout, found = plan.Layout(wildcards.scale), claim_of(wildcards)
+    given = claims.load(wildcards.claim).Parameters(**found[0].claims[wildcards.claim])
+    wanted = figures.learners(wildcards.claim, given)
+    mine = [job for experiment in found for job in plan.jobs(experiment) if job.learner in wanted]
+    return [str(layout.metrics(job.experiment, job.learner, job.point)) for job in mine]
+
+
 def claim_digest(wildcards):
     """What a claim's judge and figure depend on beside the scores."""
     return plan.claim_config(claim_of(wildcards), wildcards.claim)

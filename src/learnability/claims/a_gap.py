@@ -1,15 +1,12 @@
 """A-gap: hierarchical learning needs the information gap alpha_{l+1} << alpha_l (paper A, Sections 1.1 and 3.1).
 
 The same teachers with alpha = alpha_3 / alpha_2 swept to 1 and beyond. Layer 2 counts as learned while its feature
-error is at most ``share`` of E||S*_2||^2 = k_2. The number is the largest alpha up to which that holds on a
-seed's curve
-(straight between points on log-log axes), a geometric mean over seeds.
+error is at most ``share`` of E||S*_2||^2 = k_2. The number is the largest alpha up to which that holds on a seed's
+curve (straight between points on log-log axes), a geometric mean over seeds.
 
 Supported: its interval lies below 1, learning fails before the gap is gone. Contradicted: it lies above 1.
-Otherwise
-(also if the least alpha is not learned, or a seed is lost) inconclusive. Where a seed holds at the largest
-alpha, this
-value counts.
+Otherwise (also if the least alpha is not learned, or a seed is lost) inconclusive. Where a seed holds at the
+largest alpha, this value counts.
 """
 
 from __future__ import annotations

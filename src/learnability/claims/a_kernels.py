@@ -5,13 +5,10 @@ The family of Appendix I.1. What the theorems hide from kernels is a parity of p
 energy h = alpha_L^2 (p!)^2 / p^p (``theory.paper_a.hidden_energy``); risks are held against it.
 
 Supported: at every N (below binom(d, p)) and number of features, the interval of each kernel's mean risk lies at or
-above h, and at the largest N that both have, every seed's best kernel has at least ``ratio`` times the
-DenseNet's risk.
-Contradicted: some kernel's risk lies below h (Student's interval, Bonferroni over all settings), or the
-interval of the
-best kernel's risk over the DenseNet's lies below 1. Otherwise inconclusive. The number is that quotient,
-geometric mean.
-Kernels get the ridge that is best on validation.
+above h, and at the largest N that both have, every seed's best kernel has at least ``ratio`` times the DenseNet's
+risk. Contradicted: some kernel's risk lies below h (Student's interval, Bonferroni over all settings), or the
+interval of the best kernel's risk over the DenseNet's lies below 1. Otherwise inconclusive. The number is that
+quotient, geometric mean. Kernels get the ridge that is best on validation.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """A-layerwise: training layer by layer stays stuck (paper A, footnote 6; the theory side of Figure 6).
 
-On the same samples: ``together`` trains all layers from the start (the hero), ``layerwise`` one layer at a
-time with
-those below fixed, ``algorithm1`` releases one layer after the other and fixes none (layer-wise pre-training).
+On the same samples: ``together`` trains all layers from the start (the hero), ``layerwise`` one layer at a time
+with those below fixed, ``algorithm1`` releases one layer after the other and fixes none (layer-wise pre-training).
 
-Supported: every seed's error of ``layerwise`` is at least ``ratio`` times the hero's, and the interval of the
-mean of
-pre-training's error over the hero's lies at or below ``near``. Contradicted: the interval of the mean of
-layer-wise /
-hero lies below ``ratio``, or that of pre-training / hero above ``near``. Otherwise inconclusive. Means are
-geometric.
+Supported: every seed's error of ``layerwise`` is at least ``ratio`` times the hero's, and the interval of the mean
+of pre-training's error over the hero's lies at or below ``near``. Contradicted: the interval of the mean of
+layer-wise / hero lies below ``ratio``, or that of pre-training / hero above ``near``. Otherwise inconclusive. Means
+are geometric.
 """
 
 from __future__ import annotations

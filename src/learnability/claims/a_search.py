@@ -1,15 +1,12 @@
 """A-search: alpha and the connection graph need not be known, a grid search finds them (paper A, Section 4,
 footnote 15).
 
-Each seed is a teacher; the learner is run with every pair of alpha and graph of its grid. A teacher counts if,
-of all
-pairs, the true alpha with the true graph has the least validation error.
+Each seed is a teacher; the learner is run with every pair of alpha and graph of its grid. A teacher counts if, of
+all pairs, the true alpha with the true graph has the least validation error.
 
-Supported: at least ``share`` of the teachers count. Contradicted: at most half of them do. Otherwise
-inconclusive. The
-interval is Wilson's. Alpha cannot be told to better than a constant factor (footnote 15: W_l makes up for it):
-reported is
-how far behind the best wrong graph is at any alpha, and the best wrong alpha with the true graph.
+Supported: at least ``share`` of the teachers count. Contradicted: at most half of them do. Otherwise inconclusive.
+The interval is Wilson's. Alpha cannot be told to better than a constant factor (footnote 15: W_l makes up for it):
+reported is how far behind the best wrong graph is at any alpha, and the best wrong alpha with the true graph.
 """
 
 from __future__ import annotations

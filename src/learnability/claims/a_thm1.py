@@ -1,16 +1,14 @@
 """A-thm1: Algorithm 1 learns G* to any error, for F and F~ alike, at every depth (paper A, Theorem 1).
 
-A *setting* is one experiment of those joined (a depth, an input distribution), where it is run more than once
-at the
-alpha that most settings have. Supported: in every setting every seed has E(G* - F)^2 / Var(G*) and
-E(G* - F~)^2 / Var(G*) of at most ``error``. Contradicted: in some setting the mean of log error lies above
-log ``error`` (Student's interval, Bonferroni over the settings). Otherwise inconclusive: a setting with too few
-seeds or a seed that is not there yet.
+A *setting* is one experiment of those joined (a depth, an input distribution), where it is run more than once at
+the alpha that most settings have. Supported: in every setting every seed has E(G* - F)^2 / Var(G*) and E(G* - F~)^2
+/ Var(G*) of at most ``error``. Contradicted: in some setting the mean of log error lies above log ``error``
+(Student's interval, Bonferroni over the settings). Otherwise inconclusive: a setting with too few seeds or a seed
+that is not there yet.
 
 Settings in ``open`` are reported and do not decide. The number is the geometric mean over seeds in the worst
-deciding setting. Whether
-the rank rule finds the true k_l is reported beside. The theorem's own regime is out of reach: the note gives what
-Definition B.3 would ask for with all its hidden constants set to 1.
+deciding setting. Whether the rank rule finds the true k_l is reported beside. The theorem's own regime is out of
+reach: the note gives what Definition B.3 would ask for with all its hidden constants set to 1.
 """
 
 from __future__ import annotations
@@ -106,14 +104,14 @@ def _details(rows: pandas.DataFrame) -> dict[str, Any]:
 
 def _regime(found: dict[str, pandas.DataFrame]) -> list[str]:
     """What Definition B.3 would ask for, at the setting where it asks for least."""
-    if not all("theory_log10_N" in rows for rows in found.values()) or not found:
+    firsts = [rows.iloc[0] for rows in found.values() if "theory_log10_N" in rows and len(rows)]
+    firsts = [row for row in firsts if numpy.isfinite(row.theory_log10_N)]  # Gaussian inputs only
+    if not firsts:
         return []
-    rows = min(found.values(), key=lambda rows: rows.theory_log10_N.iloc[0]).iloc[0]
-    deep = [
-        r.iloc[0] for r in found.values() if "theory_log10_gap" in r and numpy.isfinite(r.theory_log10_gap.iloc[0])
-    ]
-    asks = f"N >= 10^{rows.theory_log10_N:.0f}, m >= 10^{rows.theory_log10_m:.0f}"
-    if deep:
-        gap = max(row.theory_log10_gap for row in deep)
+    least = min(firsts, key=lambda row: row.theory_log10_N)
+    asks = f"N >= 10^{least.theory_log10_N:.0f}, m >= 10^{least.theory_log10_m:.0f}"
+    gaps = [row.theory_log10_gap for row in firsts if numpy.isfinite(row.get("theory_log10_gap", numpy.nan))]
+    if gaps:
+        gap = max(gaps)
         asks += f" and, for L >= 3, alpha_3 / alpha_2 <= 10^{gap:.3g}"
     return [f"Definition B.3 with hidden constants 1 asks for {asks}"]

@@ -1,9 +1,8 @@
 """A-thm3: with labels Y that no network fits, error at most (1 + gamma) OPT + eps^2 (paper A, Theorem 3).
 
-Y = G* + noise, OPT = noise^2. For each seed and N, the test error E(F - Y)^2 is fitted as eps^2 + slope OPT
-over the noise
-levels (least squares, each level weighted by 1 / (OPT + the least OPT)^2, so that no level dominates by its
-size alone).
+Y = G* + noise, OPT = noise^2. For each seed and N, the test error E(F - Y)^2 is fitted as eps^2 + slope OPT over
+the noise levels (least squares, each level weighted by 1 / (OPT + the least OPT)^2, so that no level dominates by
+its size alone).
 
 At the largest N. Supported: the interval of the slope lies at or below 1 + ``gamma``. Contradicted: it lies above.
 Otherwise, with fewer than three levels or too few seeds, inconclusive. The theorem has any gamma > 0 with enough

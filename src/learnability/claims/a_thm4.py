@@ -3,11 +3,9 @@
 Labels Y = sgn(x_0 + G*(x)); v grows as eps_0 halves. The number is the test rate of Y != sgn(x_0 + F(x)) at
 the largest N.
 
-Supported: its interval lies at or below ``epsilon`` and, on every seed, below the rate when layer 3 was
-released (what
-layer 2 alone can do). Contradicted: its interval lies above ``epsilon``, or above the rate of layer 2 alone.
-Otherwise
-inconclusive. The rates at smaller N show that eps falls with N, as Theorem 4's poly(d/eps) samples allow.
+Supported: its interval lies at or below ``epsilon`` and, on every seed, below the rate when layer 3 was released
+(what layer 2 alone can do). Contradicted: its interval lies above ``epsilon``, or above the rate of layer 2 alone.
+Otherwise inconclusive. The rates at smaller N show that eps falls with N, as Theorem 4's poly(d/eps) samples allow.
 """
 
 from __future__ import annotations

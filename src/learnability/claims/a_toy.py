@@ -1,17 +1,14 @@
 """A-toy: the over-fit weight of the wrong monomials is corrected (paper A, Section 6.1 and (1.2)).
 
-wrong_2 is the largest coefficient in the second layer's distilled form z^T K_2^T K_2 z, z = (x, x^2), of a
-monomial that
-the teacher's Sum(G_2) does not have. Trained alone, layer 2 over-fits the third layer's signal: wrong_2 is of order
-alpha. Trained together, it should go to zero.
+wrong_2 is the largest coefficient in the second layer's distilled form z^T K_2^T K_2 z, z = (x, x^2), of a monomial
+that the teacher's Sum(G_2) does not have. Trained alone, layer 2 over-fits the third layer's signal: wrong_2 is of
+order alpha. Trained together, it should go to zero.
 
-Supported: every seed's wrong_2 layer-wise is at least ``ratio`` times that of Algorithm 1, at every alpha, and
-so is
-f_2 when layer 3 is released over f_2 at the end. Contradicted: the interval of the mean of either at some
-alpha lies
-below ``ratio`` (Bonferroni over alphas). Otherwise inconclusive. The number is the least mean ratio of wrong_2
-over the
-alphas; the slope of wrong_2 on alpha, layer-wise, is reported (the paper says 1). (1.2) is joined and reported.
+Supported: every seed's wrong_2 layer-wise is at least ``ratio`` times that of Algorithm 1, at every alpha, and so
+is f_2 when layer 3 is released over f_2 at the end. Contradicted: the interval of the mean of either at some alpha
+lies below ``ratio`` (Bonferroni over alphas). Otherwise inconclusive. The number is the least mean ratio of wrong_2
+over the alphas; the slope of wrong_2 on alpha, layer-wise, is reported (the paper says 1). (1.2) is joined and
+reported.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
 """A-two-layer: two-layer networks with polynomial activations need width d^(2^Omega(L)) (paper A, Theorems I.6
 and I.7).
 
-h(x) = sum_i a_i sigma_i(<w_i, z> + b_i) with any polynomials sigma_i of degree 2^(L-1) in z = (x, S_1) (I.6)
-or 2^L in x
-(I.7), trained by variable projection, by width. Lemma I.5 bars widths below (d/p)^p / C, p = 2^(L-2).
+h(x) = sum_i a_i sigma_i(<w_i, z> + b_i) with any polynomials sigma_i of degree 2^(L-1) in z = (x, S_1) (I.6) or 2^L
+in x (I.7), trained by variable projection, by width. Lemma I.5 bars widths below (d/p)^p / C, p = 2^(L-2).
 
 Supported: in every experiment joined, every seed's least error over all widths (picked on validation at each) is at
 least ``ratio`` times the DenseNet's. Contradicted: in some experiment a width within the lemma's (d/p)^p has errors
-whose quotient by the DenseNet's lies below 1 (Student's interval, Bonferroni). Otherwise inconclusive. The
-number is the
-quotient at the best width in the experiment where it is least, geometric mean. What a two-layer network of
-larger width does
-is not barred by the lemma, and counts all the same for 'supported'.
+whose quotient by the DenseNet's lies below 1 (Student's interval, Bonferroni). Otherwise inconclusive. The number
+is the quotient at the best width in the experiment where it is least, geometric mean. What a two-layer network of
+larger width does is not barred by the lemma, and counts all the same for 'supported'.
 """
 
 from __future__ import annotations

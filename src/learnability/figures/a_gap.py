@@ -13,13 +13,13 @@ def draw(scores: pandas.DataFrame, given: Parameters) -> Figure:
     """Two panels over alpha; the vertical line is where the information gap is gone."""
     figure, (left, right) = seeds.panels(2)
     if (scores.learner == given.hero).any():
-        seeds.curve(left, curves(scores, given.hero), given.hero, 0)
-        seeds.curve(right, curves(scores, given.hero, "nmse"), given.hero, 1)
-    seeds.threshold(left, given.share, f"learned: below {given.share:g}")
-    left.set(ylabel=r"$f_2/\mathbb{E}\|S_2^*\|^2$", title="(i) features of layer 2")
-    right.set(ylabel=r"test $\mathbb{E}(G^*-F)^2/\mathrm{Var}(G^*)$", title="(ii) error")
+        seeds.curve(left, curves(scores, given.hero), seeds.name(given.hero), 0)
+        seeds.curve(right, curves(scores, given.hero, "nmse"), seeds.name(given.hero), 0)
+    seeds.threshold(left, given.share, f"learned: at most {given.share:g}")
+    left.set(ylabel=r"$f_2\,/\,\mathbb{E}\|S_2^*\|^2$", title="(i) features of layer 2")
+    right.set(ylabel=f"test {seeds.ERROR}", title="(ii) error")
     for panel in (left, right):
-        panel.axvline(1.0, color="black", linewidth=0.9, linestyle=(0, (1, 1)), label="no gap")
-        panel.set_xlabel(r"$\alpha_3/\alpha_2$")
-    seeds.legends(left, right)
+        panel.axvline(1.0, color="black", linewidth=0.9, linestyle=seeds.DOTTED, label="no gap")
+        panel.set(xlabel=r"$\alpha_3/\alpha_2$", yscale="log")
+    seeds.finish(left, right, seeds=True, loc="lower right")
     return figure

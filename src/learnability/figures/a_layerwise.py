@@ -12,8 +12,10 @@ from learnability.figures import seeds
 def draw(scores: pandas.DataFrame, given: Parameters) -> Figure:
     """One dot a seed for each way to train."""
     figure, (panel,) = seeds.panels(1)
-    seeds.dots(panel, errors(scores, given))
-    panel.set(
-        ylabel=r"test $\mathbb{E}(G^*-F)^2/\mathrm{Var}(G^*)$", title="the same samples, trained in other ways"
-    )
+    found = errors(scores, given) if len(scores) else {}
+    names = {name: seeds.name(name) for name in found}
+    broken = {name: word.replace(" ", "\n") if len(word) > 11 else word for name, word in names.items()}
+    seeds.dots(panel, {broken[name]: values for name, values in found.items()})
+    panel.set(ylabel=f"test {seeds.ERROR}", title="the same samples, one dot a seed")
+    seeds.finish(panel)
     return figure

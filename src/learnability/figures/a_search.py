@@ -9,13 +9,17 @@ from matplotlib.figure import Figure
 from learnability.claims.a_search import Parameters, ranking
 from learnability.figures import seeds
 
+LABELS = {"true": "true $\\alpha$,\ntrue graph", "alpha": "best\nwrong $\\alpha$", "graph": "best\nwrong graph"}
+
 
 def draw(scores: pandas.DataFrame, given: Parameters) -> Figure:
-    """One dot a teacher in each of three columns."""
-    table = ranking(scores, given.hero)
+    """One dot a teacher in each of three columns, those of a teacher joined by a line."""
+    table = ranking(scores, given.hero).reindex(columns=list(LABELS)).replace(numpy.inf, numpy.nan)
     figure, (panel,) = seeds.panels(1)
-    names = {"true": "true alpha and graph", "alpha": "best wrong alpha", "graph": "best wrong graph"}
-    groups = {label: table[name].replace(numpy.inf, numpy.nan) for name, label in names.items() if name in table}
-    seeds.dots(panel, groups)
-    panel.set(ylabel="validation error", title="grid search, one dot a teacher")
+    shift = numpy.linspace(-0.2, 0.2, len(table)) if len(table) > 1 else numpy.zeros(len(table))
+    for x, (_, row) in zip(shift, table.iterrows(), strict=True):
+        panel.plot(x + numpy.arange(3), row.clip(lower=seeds.LEAST), color="0.6", linewidth=0.5)
+    seeds.dots(panel, {label: table[name] for name, label in LABELS.items()})
+    panel.set(ylabel=r"validation $\mathbb{E}(G^*-F)^2$", title="grid search, a line for each teacher")
+    seeds.finish(panel)
     return figure

@@ -4,18 +4,15 @@
     sigma(W_l z_l)
     F~(x) = sum_l alpha_l Sum(F_l) = sum_l alpha_l z_l^T P_l z_l,    P_l = W_l^T W_l
 
-R_l is fixed, W_l and K_l are trained. F (the final network) has sigma in place of sigma~. Only P_l enters the
-loss, so
-a step costs O(q_l^2) a sample however large the over-parameterisation m is.
+R_l is fixed, W_l and K_l are trained. F (the final network) has sigma in place of sigma~. Only P_l enters the loss,
+so a step costs O(q_l^2) a sample however large the over-parameterisation m is.
 
 With signs (footnote 7) half of the rows of W_l count negative: P_l = W_l^T D W_l, and K_l^T D' K_l stands for
 K_l^T K_l throughout, D' found when K_l is distilled.
 
-Shapes. r replicas, B points, q_l entries of z_l. Weights are stored transposed, W_l (r, q_l, m), K_l (r, q_l,
-k_l), R_l
-(r, rows_l, k_l). k_l is the room for hidden features: a replica that has fewer leaves the last columns of K_l
-and R_l
-zero, where all gradients then are zero too. A replica's own graph is a mask on z_l.
+Shapes. r replicas, B points, q_l entries of z_l. Weights are stored transposed, W_l (r, q_l, m), K_l (r, q_l, k_l),
+R_l (r, rows_l, k_l). k_l is the room for hidden features: a replica that has fewer leaves the last columns of K_l
+and R_l zero, where all gradients then are zero too. A replica's own graph is a mask on z_l.
 """
 
 from __future__ import annotations
@@ -59,9 +56,8 @@ def truncated_slope(z: Tensor, bound: float) -> Tensor:
 class Learner:
     """Sizes of the network; it holds no weights.
 
-    ``graph[l-2]`` is J_l (of all replicas together), ``widths[l-2]`` the room for k_l, ``rows[l-2]`` the rows
-    of R_l
-    (binom(k_l + 1, 2) in the paper), ``m[l-2]`` the width of W_l, ``bound`` B'.
+    ``graph[l-2]`` is J_l (of all replicas together), ``widths[l-2]`` the room for k_l, ``rows[l-2]`` the rows of
+    R_l (binom(k_l + 1, 2) in the paper), ``m[l-2]`` the width of W_l, ``bound`` B'.
     """
 
     d: int
@@ -156,9 +152,8 @@ class Learner:
     def regulariser(self, p: Tensors, lambdas: Tensor, into: Tensors | None = None) -> Tensor:
         """Reg(W, K) of Section 2.2 for each replica, (r,); its gradient is added to ``into``.
 
-        ``lambdas`` (r, L-1, 4): lambda_{3..6, l}. With E = K^T K - W^T W (q, q), the first three terms are
-        sum_ab M_ab E_ab^2: M is lambda_5, plus lambda_4 in the block (l-1, l-1), plus half of lambda_3 in each
-        of the
+        ``lambdas`` (r, L-1, 4): lambda_{3..6, l}. With E = K^T K - W^T W (q, q), the first three terms are sum_ab
+        M_ab E_ab^2: M is lambda_5, plus lambda_4 in the block (l-1, l-1), plus half of lambda_3 in each of the
         blocks (l-1, rest) and (rest, l-1), which are one another's transpose.
         """
         total = lambdas.new_zeros(len(lambdas))
@@ -196,9 +191,8 @@ class Tape:
 def mixing(k: int, rows: int, draws: int, generator: torch.Generator) -> Tensor:
     """R_l (rows, k) with entries N(0, 1/k^2): of ``draws`` tries the one that conditions the features best.
 
-    Layer l+1 sees (<r_i, S>^2)_i, a linear image of the binom(k+1, 2) products S_a S_b; its condition number
-    is what
-    the speed of learning depends on. The paper takes one draw.
+    Layer l+1 sees (<r_i, S>^2)_i, a linear image of the binom(k+1, 2) products S_a S_b; its condition number is
+    what the speed of learning depends on. The paper takes one draw.
     """
     best, least = None, float("inf")
     index = torch.triu_indices(k, k)

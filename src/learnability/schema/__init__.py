@@ -26,7 +26,7 @@ from learnability.schema.base import (
     distinct,
     wrong,
 )
-from learnability.schema.densenet import DenseNet
+from learnability.schema.densenet import DenseNet, TwoLayer
 from learnability.schema.learners import Handmade, Learner, NetworkBase
 from learnability.schema.teachers import DenseTeacher, SmoothComposite, Teacher
 
@@ -127,6 +127,8 @@ class Experiment(Strict):
                 raise wrong(("learners", name, "axes", "m"), "missing; widths go here or in axes.m")
             if isinstance(spec, NetworkBase) and spec.network == "signed2":
                 self._suits_signed2(name, axes)
+            if isinstance(spec, DenseNet | TwoLayer):
+                self._suits_dense_teachers(name)
             if isinstance(spec, DenseNet):
                 self._suits_densenet(name)
             if strange := set(spec.seeds or []) - set(self.data.seeds):
@@ -161,11 +163,17 @@ class Experiment(Strict):
             return self.teacher.distribution in ("gaussian", "uniform") and not self.teacher.classes
         return not isinstance(self.teacher, SmoothComposite)
 
+    def _suits_dense_teachers(self, name: str) -> None:
+        """Paper A's learners are for paper A's teachers; two layers have the square loss only."""
+        spec, teacher, at = self.learners[name], self.teacher, ("learners", name, "train")
+        if not isinstance(teacher, DenseTeacher):
+            raise wrong(at, f"{spec.train} is for a teacher of kind: densenet, got {teacher.kind}")
+        if isinstance(spec, TwoLayer) and teacher.classes:
+            raise wrong(at, "polynomial is for labels that are numbers; the teacher has classes: true")
+
     def _suits_densenet(self, name: str) -> None:
         """A DenseNet learns a DenseNet: as many layers, two stages each."""
         spec, teacher = self.learners[name], self.teacher
-        if not isinstance(teacher, DenseTeacher):
-            raise wrong(("learners", name, "train"), "densenet is for a teacher of kind: densenet")
         count = teacher.layers
         if len(spec.stages) != 2 * count:
             needed = f"must have {2 * count} lengths, of 2-triangle, 2-nabla, ..., {count + 1}-nabla"

@@ -4,9 +4,8 @@
     G*(x) = sum_{l=2..L} alpha_l sum_i p_{l,i} G_{l,i}(x),      sigma(z) = z^2,  p = 1 (or +-1, footnote 7)
 
 S_l has k_l entries and degree 2^(l-1). The graph obeys l-1 in J_l, l-2 not in J_l (l >= 3), and at least one skip
-link for l >= 3. alpha_l = scale alpha^(l-2): ``alpha`` is the information gap; scale is 1 but for classes,
-where the
-paper takes Var(G*) small beside x_0's.
+link for l >= 3. alpha_l = scale alpha^(l-2): ``alpha`` is the information gap; scale is 1 but for classes, where
+the paper takes Var(G*) small beside x_0's.
 
 Families:
 

@@ -12,8 +12,7 @@ def broken_rule(graph: Sequence[Sequence[int]], strict: bool = True) -> str | No
     """What is wrong with ``graph``, whose entry l-2 is J_l; None if nothing is.
 
     Section 2: l-1 in J_l, l-2 not in J_l, and a skip link for l >= 3. Not ``strict``: any network that can be
-    built,
-    the vanilla J_l = {l-1} included.
+    built, the vanilla J_l = {l-1} included.
     """
     for layer, sources in enumerate(graph, start=2):
         name = f"J_{layer} = {{{', '.join(map(str, sources))}}}"

@@ -1,13 +1,11 @@
 """Paper A's constants: Definition B.3 in full, and its special case (4.1), as functions.
 
-Definition B.3's numbers are astronomical, so they are base-10 logarithms throughout. What the paper hides in
-O(.), Omega(.)
-and poly(.) are named arguments; the defaults set every hidden factor and power to 1, the least it can mean, so the
-values here are lower bounds on what the theorem asks for.
+Definition B.3's numbers are astronomical, so they are base-10 logarithms throughout. What the paper hides in O(.),
+Omega(.) and poly(.) are named arguments; the defaults set every hidden factor and power to 1, the least it can
+mean, so the values here are lower bounds on what the theorem asks for.
 
-Conventions: sequences run over l = 2..L. kbar_l = max{k_j : j in J_l, j >= 2} and Bbar_l likewise; for l = 2
-that set is
-empty and both are 1 here (the paper does not say).
+Conventions: sequences run over l = 2..L. kbar_l = max{k_j : j in J_l, j >= 2} and Bbar_l likewise; for l = 2 that
+set is empty and both are 1 here (the paper does not say).
 """
 
 from __future__ import annotations

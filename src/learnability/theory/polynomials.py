@@ -1,8 +1,8 @@
 """Polynomials in several variables, and their exact moments under product measures.
 
 A polynomial is a table of exponents (T, d) with coefficients (T,). Its moments need no sampling: each x_i^n is
-written
-in the polynomials h_0 = 1, h_1, ... orthonormal under x_i's measure, so that P = sum_I c_I prod_i h_{I_i}(x_i) and
+written in the polynomials h_0 = 1, h_1, ... orthonormal under x_i's measure, so that P = sum_I c_I prod_i
+h_{I_i}(x_i) and
 
     E[P] = c_0,     E[P^2] = sum_I c_I^2     (Parseval; for N(0, 1) these are the normalised Hermite polynomials).
 

@@ -12,8 +12,7 @@ When a stage ends is decided
     practical    by a plateau: the rate stays until the objective has not fallen by ``gain`` for ``patience``
     passes (or
                  the stage's share of its longest time is over), then falls linearly to ``floor`` of itself. At
-                 sizes
-                 one can run, Obj never falls below (4.1)'s thresholds before the next layer is there.
+                 sizes one can run, Obj never falls below (4.1)'s thresholds before the next layer is there.
 
 Controls that hold something back:
 
@@ -121,9 +120,8 @@ class Machine(torch.nn.Module):
     def observe(self, epoch: int, objective: Tensor, squared: bool = True) -> Tensor:
         """Hear each replica's mean objective over pass ``epoch``; returns who enters a new stage now, (r,) bool.
 
-        ``squared``: eps_0 halves when Obj <= eps_0^2 / 4, as in line 4; with cross entropy, where Obj stands
-        for eps
-        itself (Section 3.2), when Obj <= eps_0 / 2.
+        ``squared``: eps_0 halves when Obj <= eps_0^2 / 4, as in line 4; with cross entropy, where Obj stands for
+        eps itself (Section 3.2), when Obj <= eps_0 / 2.
         """
         objective = objective.double().cpu()
         target = self.epsilon.square() / 4 if squared else self.epsilon / 2

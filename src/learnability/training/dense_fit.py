@@ -47,6 +47,14 @@ class DenseModule(RecordedModule):
         super().on_fit_start()
         self.judge = Judge(self.teachers, self.splits["val"])
 
+    @property
+    def through(self) -> bool:
+        """Whether every replica has been through all stages, or is lost."""
+        return bool((self.stack.machine.finished | (self.stack.died >= 0).cpu()).all())
+
+    def on_train_start(self) -> None:
+        self.trainer.should_stop = self.through  # a checkpoint may be of the end
+
     def run_pass(self, epoch: int) -> None:
         optimizer = self.optimizers(use_pl_optimizer=False)
         self.objective = self.stack.run_epoch(self.splits["train"], optimizer, epoch)
@@ -60,8 +68,7 @@ class DenseModule(RecordedModule):
 
     def measure(self) -> dict[tuple[str, str], Tensor]:
         stack = self.stack
-        if bool((stack.machine.finished | (stack.died >= 0).cpu()).all()):
-            self.trainer.should_stop = True
+        self.trainer.should_stop = self.through
         found = {("train", "objective"): self.objective}
         found |= {("val", name): value for name, value in self.judge(stack).items()}
         found |= {("learner", name): value for name, value in forms(stack, self.teachers).items()}

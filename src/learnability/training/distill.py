@@ -1,11 +1,10 @@
 """INITIAL-DISTILL of paper A's Algorithm 1: k_l by a rank, and a warm start of K_l from W_l.
 
 Line 21: k_l = rank_b(W_{l,rest}^T W_{l,l-1}) with b = 1/(10 kappa^2), the number of singular values >= b. Only this
-block is determined by the loss: (R_j S_j)^2 (R_j S_j)^2 has linear dependencies, so W_{l,l-1}^T W_{l,l-1} is
-not. The rule
-supposes that all W* are of size 1. In practice they are not (E||S_l||^2 = k_l is what makes a network well
-scaled, and
-makes W*_4 a tenth of that under N(0, I)), so that b is taken of the largest singular value (``relative``).
+block is determined by the loss: (R_j S_j)^2 (R_j S_j)^2 has linear dependencies, so W_{l,l-1}^T W_{l,l-1} is not.
+The rule supposes that all W* are of size 1. In practice they are not (E||S_l||^2 = k_l is what makes a network well
+scaled, and makes W*_4 a tenth of that under N(0, I)), so that b is taken of the largest singular value
+(``relative``).
 
 ``svd`` is lines 22-23, U Sigma V = k_l-SVD of the block, K_rest^T = U Sigma^(1/2), K_{l-1} = Sigma^(1/2) V. It fits
 the block, but any (M^-T K_rest, M K_{l-1}) does as well, and regularisation must then find the M that the features

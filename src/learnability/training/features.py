@@ -1,10 +1,8 @@
 """How close a stack of DenseNets is to its teachers: errors of F and F~, feature errors, learned quadratic forms.
 
-Feature error of layer l (Theorem 2): f_l = min_U E||S*_l - U S_l||^2 over orthogonal U. With C = E[S*_l S_l^T]
-that is
-E||S*_l||^2 + E||S_l||^2 - 2 ||C||_nuclear (orthogonal Procrustes); where the widths differ, the narrower one
-is padded with
-zeros, which changes none of the three terms.
+Feature error of layer l (Theorem 2): f_l = min_U E||S*_l - U S_l||^2 over orthogonal U. With C = E[S*_l S_l^T] that
+is E||S*_l||^2 + E||S_l||^2 - 2 ||C||_nuclear (orthogonal Procrustes); where the widths differ, the narrower one is
+padded with zeros, which changes none of the three terms.
 """
 
 from __future__ import annotations

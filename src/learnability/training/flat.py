@@ -19,7 +19,8 @@ class FlatOptimizer(torch.optim.Optimizer):
         self.state[weights] = {
             "first": torch.zeros_like(weights),
             "second": torch.zeros_like(weights),
-            "steps": torch.zeros(len(weights), 1, dtype=torch.float64, device=weights.device),
+            # torch's name for it: the one entry that keeps its float64 when a checkpoint is read
+            "step": torch.zeros(len(weights), 1, dtype=torch.float64, device=weights.device),
         }
 
     def forget(self, rows: Tensor) -> None:
@@ -39,7 +40,7 @@ class FlatOptimizer(torch.optim.Optimizer):
             first.mul_(group["momentum"]).add_(gradient)
             weights.addcmul_(first, rate, value=-1)
             return
-        second, steps = state["second"][rows], state["steps"][rows]
+        second, steps = state["second"][rows], state["step"][rows]
         steps += 1
         first.lerp_(gradient, 0.1)
         second.mul_(0.999).addcmul_(gradient, gradient, value=0.001)

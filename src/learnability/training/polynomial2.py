@@ -2,16 +2,14 @@
 
     h(x) = c_0 + sum_{i=1..r} sum_{p=1..degree} c_{i,p} He_p(<w_i, z>),    z = (x, S_1(x))  (I.6)  or  z = x  (I.7)
 
-This is sum_i a_i sigma_i(<w_i, z> + b_i) with arbitrary polynomials sigma_i (a_i and b_i are absorbed into
-them). Trained
-by variable projection, which is fairer to it than gradient descent on all weights: for given directions w the best
-coefficients c are a ridge solution, and at these the derivative of the ridge objective
+This is sum_i a_i sigma_i(<w_i, z> + b_i) with arbitrary polynomials sigma_i (a_i and b_i are absorbed into them).
+Trained by variable projection, which is fairer to it than gradient descent on all weights: for given directions w
+the best coefficients c are a ridge solution, and at these the derivative of the ridge objective
 
     V(w) = min_c (1/N) ||y - Phi(w) c||^2 + wd ||c||^2
 
 in w is its partial one (envelope theorem), so only w is trained, by Adam with a cosine schedule. Hermite
-polynomials
-of arguments of variance 1 keep Phi well conditioned; the span is the same. float64.
+polynomials of arguments of variance 1 keep Phi well conditioned; the span is the same. float64.
 """
 
 from __future__ import annotations

@@ -85,6 +85,10 @@ def load(path: Path, teacher_config: dict[str, Any], data: dict[str, Any]) -> di
         columns = teacher.d + int(teacher_config.get("classes", False))  # x_0 before x
         x, y = tensors[f"x_{split}"][mine][..., :columns], tensors[f"y_{split}"][mine]
         if made_with["teacher"] != teacher_config:
+            if teacher_config.get("classes"):  # x_0 lies about this teacher's mean
+                count = x.shape[1]
+                pairs = zip(ours, data["seeds"], strict=True)
+                x = torch.stack([one.inputs(count, stream("x", split, seed)) for one, seed in pairs])
             y = _labels(ours, x, split, data["seeds"])
         n = data[f"n_{split}"]  # a prefix of the training samples, all of the others
         x, y = x[:, :n], y[:, :n]
