@@ -8,11 +8,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from dense_figure_cases import GIVEN, SCORES, dense3, depths, trained
 from matplotlib import pyplot
 from matplotlib.collections import QuadMesh
 from matplotlib.text import Text
 
+from dense_figure_cases import GIVEN, SCORES, dense3, depths, trained
 from figure_cases import poorer
 from learnability import claims, figures
 from learnability.artifacts import write_frame
@@ -74,7 +74,7 @@ def test_the_heat_map_has_a_row_a_layer_and_marks_every_stage():
     maps = [(p, c) for p in figure.axes for c in p.collections if isinstance(c, QuadMesh) and p.get_xlabel()]
     assert [mesh.get_array().shape for _, mesh in maps] == [(2, 8), (3, 8)]
     for panel, mesh in maps:
-        assert mesh.get_array()[0] == pytest.approx(10.0 ** -np.arange(1, 9))
+        assert np.asarray(mesh.get_array()[0]) == pytest.approx(10.0 ** -np.arange(1, 9))
         marks = sorted(line.get_xdata()[0] for line in panel.lines if list(line.get_ydata()) == [0, 1])
         assert marks == [0, 2, 4, 6]
     said = [t.get_text() for t in maps[0][0].texts]

@@ -102,7 +102,9 @@ def curve(panel: pyplot.Axes, table: pandas.DataFrame, label: str, index: int, s
 
 
 def threshold(panel: pyplot.Axes, level: float, label: str) -> None:
-    """A dashed horizontal line."""
+    """A dashed horizontal line, after all data; without any, limits found from a power of ten would be equal."""
+    if not numpy.isfinite(panel.dataLim.intervaly).all():
+        panel.set_ylim(level / 10, level * 10)
     panel.axhline(level, color="black", linewidth=0.9, linestyle=lines.DASHES, label=label)
 
 

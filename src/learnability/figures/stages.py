@@ -56,17 +56,18 @@ def over_time(panel: pyplot.Axes, seeds: pandas.DataFrame, label: str, **look: A
 def mark(panel: pyplot.Axes, began: pandas.Series, title: str, **look: Any) -> None:
     """A vertical line where each stage begins, named above the panel in as many rows as that takes; the title."""
     low, high = panel.get_xlim()
-    ends: list[float] = []  # of the last name in each row, as a share of the axis
+    last: list[float] = []  # centre of the last name in each row, as a share of the axis
     where = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "annotation_clip": False}
     for stage, at in began.items():
         place = (at - low) / (high - low)
         first = place < ROOM / 2  # its name ends at the line, where there is room
-        row = next((i for i, end in enumerate(ends) if place - end >= ROOM), len(ends))
-        ends[row:] = [place - first * ROOM, *ends[row + 1 :]]
+        centre = place - first * ROOM / 2
+        row = next((i for i, other in enumerate(last) if centre - other >= ROOM), len(last))
+        last[row:] = [centre, *last[row + 1 :]]
         panel.axvline(at, **({"color": "0.35", "linewidth": 0.7, "linestyle": "-"} | look))
         side = "right" if first else "center"
         panel.annotate(symbol(stage), (at, 1), (0, 2 + STEP * row), **where, ha=side, fontsize=7)
-    panel.set_title(title, pad=4 + STEP * max(2, len(ends)))
+    panel.set_title(title, pad=4 + STEP * max(2, len(last)))
 
 
 def heat(panel: pyplot.Axes, errors: pandas.DataFrame, norm: Normalize) -> QuadMesh | None:
