@@ -19,9 +19,10 @@ from learnability.schema import Data, Experiment, Training
 from learnability.schema.base import AXES
 from learnability.schema.densenet import DenseNet, DenseTeacher, TwoLayer
 from learnability.schema.learners import Handmade, Hidden, Kernel, Linear
+from learnability.schema.logistic import Definition, Interpolate, LineTeacher, Margin, SphereTeacher, TwoPhases
 from learnability.schema.teachers import ParityComposite, SmoothComposite
 
-Spec = Hidden | Linear | Kernel | Handmade | DenseNet | TwoLayer
+Spec = Hidden | Linear | Kernel | Handmade | DenseNet | TwoLayer | Interpolate | TwoPhases | Margin | Definition
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Part:
 
     values: dict[str, float]
     width: int | None  # None for a kernel
-    teacher: ParityComposite | SmoothComposite | DenseTeacher
+    teacher: ParityComposite | SmoothComposite | DenseTeacher | SphereTeacher | LineTeacher
     data: Data
+    depth: int | None = None  # hidden layers, of paper D's networks
 
     @property
     def name(self) -> str:
@@ -45,14 +47,15 @@ class Part:
             "width": self.width,
             "teacher": self.teacher.model_dump(mode="json"),
             "data": self.data.model_dump(mode="json"),
-        }
+        } | ({"depth": self.depth} if self.depth else {})
 
     def columns(self) -> dict[str, float]:
         """Every axis with its value here, swept or not, and g_size = E||G(F)||^2: the columns of the scores."""
         own = [(axis, key) for axis, (of, key) in AXES.items() if of == "teacher"]
         teacher = {axis: getattr(self.teacher, key, math.nan) for axis, key in own}
         size = getattr(self.teacher, "g_size", self.teacher.k)  # parities: each of the k outputs of G(F) is +-1
-        return {"m": self.width or math.nan, "N": self.data.n_train, **teacher, "g_size": float(size)}
+        sizes = {"m": self.width or math.nan, "L": self.depth or math.nan, "N": self.data.n_train}
+        return {**sizes, **teacher, "g_size": float(size)}
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,9 @@ class Job:
         return sum(self._work(part) for part in self.parts)
 
     def _work(self, part: Part) -> float:
+        if part.depth or isinstance(self.spec, Definition):
+            rounds = {"margin": 1.0, "two_phases": 4e3}.get(self.spec.train, 1e3)
+            return 1e6 * rounds * (part.depth or 1) ** 2 * len(part.data.seeds) * part.teacher.d
         n, grid = part.data.n_train, max(1, len(self.spec.wd)) * max(1, len(self.spec.lr))
         if isinstance(self.spec, DenseNet):
             models = grid * len(part.data.seeds) * len(self.spec.alphas or [1]) * len(self.spec.graphs or [1])
@@ -163,7 +169,7 @@ def _training(training: Training, spec: Spec) -> Training | None:
 def _part(experiment: Experiment, spec: Spec, values: dict[str, float], inside: dict[str, float]) -> Part:
     changes = {AXES[axis][1]: value for axis, value in values.items() if AXES[axis][0] == "data"}
     data = experiment.data.model_copy(update=changes | ({"seeds": spec.seeds} if spec.seeds else {}))
-    return Part(inside, values.get("m"), experiment.teacher_at(values), data)
+    return Part(inside, values.get("m"), experiment.teacher_at(values), data, values.get("L"))
 
 
 def judged_on(experiments: dict[str, Experiment], name: str) -> list[Experiment]:

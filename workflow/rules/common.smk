@@ -101,6 +101,10 @@ def sources_of_job(wildcards):
         "handmade": ["verbs.part", "training.minimal_norm"],
         "densenet": ["verbs.dense", "training.dense_fit"],
         "polynomial": ["verbs.dense", "training.polynomial2"],
+        "interpolate": ["verbs.logistic"],
+        "two_phases": ["verbs.logistic"],
+        "margin": ["verbs.margins"],
+        "definition": ["verbs.margins"],
     }
     if job.spec.train in own:
         return sources_of("verbs.train", *own[job.spec.train], teacher)

@@ -28,6 +28,7 @@ from learnability.schema.base import (
 )
 from learnability.schema.densenet import DenseNet, TwoLayer
 from learnability.schema.learners import Handmade, Learner, NetworkBase
+from learnability.schema.logistic import Definition, LineTeacher, SmoothedBase, SphereTeacher
 from learnability.schema.teachers import DenseTeacher, SmoothComposite, Teacher
 
 
@@ -49,12 +50,17 @@ class Settings(Strict):
     tracking: Tracking = Tracking()
 
 
+Count = Annotated[int, Field(ge=0)]
+
+
 class Data(Strict):
-    """Sizes of the three splits, the same for each seed, and the seeds themselves."""
+    """Sizes of the three splits, the same for each seed, and the seeds themselves. Paper D has no other samples
+    than those it trains on; all else needs all three.
+    """
 
     n_train: PositiveInt
-    n_val: PositiveInt
-    n_test: PositiveInt
+    n_val: Count = 0
+    n_test: Count = 0
     seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(distinct)]
 
 
@@ -92,10 +98,10 @@ class Experiment(Strict):
     training: Training = Training()
 
     def axes_of(self, learner: str) -> dict[str, list]:
-        """Axes of one learner: the experiment's with its own over them; a kernel has no width."""
+        """Axes of one learner: the experiment's with its own over them; a kernel has no width and no depth."""
         spec = self.learners[learner]
         axes = {**self.axes, **spec.axes}
-        return {a: v for a, v in axes.items() if a != "m" or spec.has_width}
+        return {a: v for a, v in axes.items() if spec.has_axis(a)}
 
     def swept(self) -> set[str]:
         """Axes that any learner sweeps."""
@@ -120,11 +126,17 @@ class Experiment(Strict):
         for name, spec in self.learners.items():
             if not NAME.fullmatch(name):
                 raise wrong(("learners", name), f"a learner's name {NAME_RULE}")
-            if "m" in spec.axes and not spec.has_width:
-                raise wrong(("learners", name, "axes", "m"), f"train: {spec.train} has no width")
             axes = self.axes_of(name)
+            for axis, what in (("m", "width"), ("L", "depth")):
+                if axis in spec.axes and not spec.has_axis(axis):
+                    raise wrong(("learners", name, "axes", axis), f"train: {spec.train} has no {what}")
             if spec.has_width and "m" not in axes:
                 raise wrong(("learners", name, "axes", "m"), "missing; widths go here or in axes.m")
+            if spec.has_depth and "L" not in axes:
+                raise wrong(
+                    ("learners", name, "axes", "L"), "missing; numbers of hidden layers go here or in axes.L"
+                )
+            self._suits_paper_d(name)
             if isinstance(spec, NetworkBase) and spec.network == "signed2":
                 self._suits_signed2(name, axes)
             if isinstance(spec, DenseNet | TwoLayer):
@@ -161,7 +173,19 @@ class Experiment(Strict):
         """Whether the first coordinates of an input are an input of a smaller teacher."""
         if isinstance(self.teacher, DenseTeacher):
             return self.teacher.distribution in ("gaussian", "uniform") and not self.teacher.classes
-        return not isinstance(self.teacher, SmoothComposite)
+        return not isinstance(self.teacher, SmoothComposite)  # points on the sphere are drawn anew for each d
+
+    def _suits_paper_d(self, name: str) -> None:
+        """Paper D's methods are for its data sets and for nothing else; all others need three splits."""
+        spec, teacher, at = self.learners[name], self.teacher, ("learners", name, "train")
+        for methods, sets, kind in ((SmoothedBase, SphereTeacher, "sphere"), (Definition, LineTeacher, "line")):
+            if isinstance(spec, methods) != isinstance(teacher, sets):
+                if isinstance(spec, methods):
+                    raise wrong(at, f"{spec.train} is for a teacher of kind: {kind}, got {teacher.kind}")
+                raise wrong(at, f"{spec.train} is not for a teacher of kind: {kind}")
+        for size in ("n_val", "n_test"):
+            if not isinstance(spec, SmoothedBase | Definition) and not getattr(self.data, size):
+                raise wrong(("data", size), f"must be > 0: learner {name} is measured there")
 
     def _suits_dense_teachers(self, name: str) -> None:
         """Paper A's learners are for paper A's teachers; two layers have the square loss only."""

@@ -48,6 +48,7 @@ class Strict(BaseModel):
 
 AXES = {  # axis name -> section and key that it sweeps
     "m": ("learner", "width"),
+    "L": ("learner", "depth"),
     "N": ("data", "n_train"),
     "d": ("teacher", "d"),
     "k": ("teacher", "k"),
@@ -55,7 +56,7 @@ AXES = {  # axis name -> section and key that it sweeps
     "beta": ("teacher", "beta"),
     "noise": ("teacher", "noise"),
 }
-Axis = Literal["m", "N", "d", "k", "alpha", "beta", "noise"]
+Axis = Literal["m", "L", "N", "d", "k", "alpha", "beta", "noise"]
 Counts = Annotated[list[PositiveInt], Field(min_length=1), AfterValidator(distinct)]
 
 
@@ -65,6 +66,7 @@ class Axes(TypedDict, total=False):
     __pydantic_config__ = Strict.model_config
 
     m: Counts
+    L: Counts
     N: Counts
     d: Counts
     k: Counts
@@ -77,9 +79,14 @@ class LearnerBase(Strict):
     """What every method has: axes and seeds of its own, over the experiment's."""
 
     has_width: ClassVar[bool] = False  # whether the axis m is one of its own
+    has_depth: ClassVar[bool] = False  # whether the axis L is
 
     axes: Axes = {}
     seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(distinct)] | None = None
+
+    def has_axis(self, axis: str) -> bool:
+        """Whether an axis of the experiment is one of this method's."""
+        return {"m": self.has_width, "L": self.has_depth}.get(axis, True)
 
     @property
     def by_sgd(self) -> bool:

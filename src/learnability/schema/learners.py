@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from learnability.schema.base import LearnerBase, NonNegative, PositiveFloat, PositiveInt, distinct, wrong
 from learnability.schema.densenet import DenseNet, TwoLayer
+from learnability.schema.logistic import Definition, Interpolate, Margin, TwoPhases
 
 Ridges = Annotated[list[PositiveFloat], Field(min_length=1), AfterValidator(distinct)]
 
@@ -127,4 +128,7 @@ class Handmade(NetworkBase):
     wd: Annotated[list[PositiveFloat], Field(max_length=0)] = []
 
 
-Learner = Annotated[Hidden | Linear | Kernel | Handmade | DenseNet | TwoLayer, Field(discriminator="train")]
+Learner = Annotated[
+    Hidden | Linear | Kernel | Handmade | DenseNet | TwoLayer | Interpolate | TwoPhases | Margin | Definition,
+    Field(discriminator="train"),
+]

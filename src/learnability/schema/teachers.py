@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from learnability.schema.base import NonNegative, PositiveFloat, PositiveInt, Strict, wrong
 from learnability.schema.densenet import DenseTeacher
+from learnability.schema.logistic import LineTeacher, SphereTeacher
 
 
 class ParityComposite(Strict):
@@ -67,4 +68,6 @@ class SmoothComposite(Strict):
         return self
 
 
-Teacher = Annotated[ParityComposite | SmoothComposite | DenseTeacher, Field(discriminator="kind")]
+Teacher = Annotated[
+    ParityComposite | SmoothComposite | DenseTeacher | SphereTeacher | LineTeacher, Field(discriminator="kind")
+]

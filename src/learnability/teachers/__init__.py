@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 MODULES = {"parity_composite": "parity", "concept1": "concept", "concept2": "concept2", "densenet": "densenet"}
+MODULES |= {"sphere": "sphere", "line": "line"}
 
 
 def module_of(kind: str) -> str:

@@ -48,6 +48,7 @@ class RecordedModule(pl.LightningModule):
 
     batch: int
     splits: dict[str, Split]
+    watched = ("val", "error")  # what the progress line tells, the least of all replicas
 
     def __init__(self, epochs: int, log_every: int, listen: Callable[[Record], None] = quiet) -> None:
         super().__init__()
@@ -65,6 +66,11 @@ class RecordedModule(pl.LightningModule):
         """What is recorded now, one value per replica each."""
         raise NotImplementedError
 
+    @property
+    def steps_a_pass(self) -> int:
+        """Minibatches in a pass over the samples."""
+        return math.ceil(self.splits["train"].x.shape[1] / self.batch)
+
     def on_fit_start(self) -> None:
         self.splits = {name: split.to(self.device) for name, split in self.splits.items()}
 
@@ -75,14 +81,12 @@ class RecordedModule(pl.LightningModule):
 
     def on_train_epoch_end(self) -> None:
         done = min((self.current_epoch + 1) * self.log_every, self.epochs)
-        per_epoch = math.ceil(self.splits["train"].x.shape[1] / self.batch)
-        record = Record(
-            done, done * per_epoch, {key: value.double().cpu() for key, value in self.measure().items()}
-        )
+        found = {key: value.double().cpu() for key, value in self.measure().items()}
+        record = Record(done, done * self.steps_a_pass, found)
         self.history.append(record)
         self.listen(record)
         if self.progress is not None:
-            self.progress(record, self.since)
+            self.progress(record, self.since, self.watched)
 
     def on_save_checkpoint(self, checkpoint: dict) -> None:
         checkpoint["history"] = [
@@ -156,18 +160,19 @@ class Progress:
         self.say, self.total, self.every = say, total, every
         self.start = self.last = time.monotonic()
 
-    def __call__(self, record: Record, since: int) -> None:
-        """Hear of ``record``; ``since`` is the epoch at which this process began."""
+    def __call__(self, record: Record, since: int, watched: tuple[str, str]) -> None:
+        """Hear of ``record``; ``since`` is the epoch at which this process began, ``watched`` what is told."""
         now = time.monotonic()
         if now - self.last < self.every and record.epoch < self.total:
             return
         self.last = now
         left = (now - self.start) / (record.epoch - since) * (self.total - record.epoch)
-        values = record.values["val", "error"]
+        values = record.values[watched]
         alive = values[values.isfinite()]
         best = f"{alive.min():.3f}" if len(alive) else "-"
         lost = f", {len(values) - len(alive)} diverged" if len(alive) < len(values) else ""
-        self.say(f"epoch {record.epoch}/{self.total}, best validation error {best}{lost}, {left:.0f} s left")
+        name = {"val": "validation", "train": "training"}[watched[0]] + " " + watched[1].replace("_", " ")
+        self.say(f"epoch {record.epoch}/{self.total}, best {name} {best}{lost}, {left:.0f} s left")
 
 
 def bare_trainer(epochs: int, device: torch.device, callbacks: list[pl.Callback], **more: Any) -> pl.Trainer:

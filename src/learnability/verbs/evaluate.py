@@ -29,9 +29,13 @@ def _scores(job: Job, metrics: pandas.DataFrame) -> pandas.DataFrame:
     wide = last.pivot(index="replica", columns="column", values="value")
     keys = last[KEY].drop_duplicates().set_index("replica").sort_index()
     scores = keys.join(wide).reset_index()
-    scores["diverged"] = ~numpy.isfinite(scores.val_error)
-    best = scores.loc[~scores.diverged].groupby(["part", "seed"]).val_error.idxmin()
-    scores["picked"] = scores.index.isin(best)
+    if "val_error" in scores:
+        scores["diverged"] = ~numpy.isfinite(scores.val_error)
+        best = scores.loc[~scores.diverged].groupby(["part", "seed"]).val_error.idxmin()
+        scores["picked"] = scores.index.isin(best)
+    else:  # nothing to choose among: every replica is a measurement of its own
+        scores["diverged"] = scores.train_lost == 1 if "train_lost" in scores else False
+        scores["picked"] = ~scores.diverged
     axes = pandas.DataFrame([job.parts[part].columns() for part in scores.part])
     front = {"experiment": job.experiment, "learner": [job.learner] * len(scores), "point": job.point}
     return pandas.concat([pandas.DataFrame(front), axes, scores.drop(columns="part")], axis=1)

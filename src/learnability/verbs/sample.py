@@ -17,6 +17,7 @@ from learnability.training.stack import Split
 
 SPLITS = ("train", "val", "test")
 INPUT_KEYS = ("kind", "support", "d", "distribution", "spread", "components", "classes", "draw")
+INPUT_KEYS += ("points", "radius", "count", "delta", "gap", "reach")
 
 
 def run(config: dict[str, Any], output: Path, say: Callable[[str], None]) -> None:
@@ -73,9 +74,7 @@ def load(path: Path, teacher_config: dict[str, Any], data: dict[str, Any]) -> di
     """The splits of a samples file for one part of a job: the first ``n_train`` training samples, the first d
     coordinates (a prefix of a uniform sign vector is one), labels by the part's own teacher (an axis may have
     changed it; the noise is drawn again from its stream) and the constant 1 beside x."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; `learnability sample {path.parent.name}` makes it")
-    tensors, meta = read_tensors(path)
+    tensors, meta = _read(path)
     made_with = _check(path, tensors, meta, teacher_config, data)
     mine = [made_with["data"]["seeds"].index(seed) for seed in data["seeds"]]
     teacher = _teacher(teacher_config)
@@ -96,6 +95,35 @@ def load(path: Path, teacher_config: dict[str, Any], data: dict[str, Any]) -> di
         ones = torch.ones(*x.shape[:2], 1)
         splits[split] = Split(torch.cat([x, ones], dim=-1), y, teacher.probes(x), clean)
     return splits
+
+
+def points(path: Path, teacher_config: dict[str, Any], data: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Paper D's data sets of one part of a job, as they are: x (S, n, d) and y (S, n), float64.
+
+    Sets are nested in n. Those of another d than the file's are drawn anew from the same streams: no part of a
+    point on a sphere lies on a smaller one.
+    """
+    tensors, meta = _read(path)
+    made_with = _check(path, tensors, meta, teacher_config, data)
+    held = made_with["data"]
+    if made_with["teacher"] == teacher_config:
+        mine = [held["seeds"].index(seed) for seed in data["seeds"]]
+        x, y = tensors["x_train"][mine], tensors["y_train"][mine]
+    else:
+        teacher = _teacher(teacher_config)
+        ours = [teacher.of_seed(seed) for seed in data["seeds"]]
+        pairs = zip(ours, data["seeds"], strict=True)
+        x = torch.stack([one.inputs(held["n_train"], stream("x", "train", seed)) for one, seed in pairs])
+        y = _labels(ours, x, "train", data["seeds"])
+    n = data["n_train"]
+    return x[:, :n].double(), y[:, :n, 0].double()
+
+
+def _read(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """A samples file, or one line that says how to make it."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; `learnability sample {path.parent.name}` makes it")
+    return read_tensors(path)
 
 
 def _check(path: Path, tensors: dict, meta: dict[str, str], teacher: dict, data: dict) -> dict[str, Any]:

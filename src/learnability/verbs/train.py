@@ -21,6 +21,7 @@ from learnability.training.stack import Replica
 from learnability.verbs import sample
 
 Tensors = dict[str, torch.Tensor]
+PAPER_D = ("interpolate", "two_phases", "margin", "definition")
 
 
 @dataclass
@@ -124,6 +125,8 @@ def _train(job, part, samples, place, device, curves, rows, say) -> Tensors:
     from learnability.verbs import dense
     from learnability.verbs import part as means
 
+    if job.spec.train in PAPER_D:
+        return _paper_d(job, part, samples, place, device, curves, rows, say)
     splits = sample.load(samples, part.teacher.model_dump(mode="json"), part.data.model_dump(mode="json"))
     if device.type == "mps" and not job.spec.by_sgd:
         device = torch.device("cpu")  # exact solutions are in float64, which MPS does not have
@@ -137,6 +140,20 @@ def _train(job, part, samples, place, device, curves, rows, say) -> Tensors:
             return dense.by_algorithm1(job, part, splits, place, device, curves, say, rows)
         return means.by_sgd(job, part, splits, place, device, curves, say, rows)
     return means.by_ridge(job, part, splits, curves, say, rows)
+
+
+def _paper_d(job, part, samples, place, device, curves, rows, say) -> Tensors:
+    """Paper D's methods take their points as they are, all of them to train on, in float64."""
+    from learnability.verbs import logistic, margins
+
+    points = sample.points(samples, part.teacher.model_dump(mode="json"), part.data.model_dump(mode="json"))
+    place.mkdir(parents=True, exist_ok=True)
+    if job.spec.train == "interpolate":
+        return logistic.by_interpolation(job, part, points, place, device, curves, say, rows)
+    if job.spec.train == "two_phases":
+        return logistic.by_two_phases(job, part, points, place, curves, say, rows)
+    by = {"margin": margins.by_margin, "definition": margins.by_definition}
+    return by[job.spec.train](job, part, points, curves, say, rows)
 
 
 def _done(place: Path, curves: Curves, say) -> tuple[pandas.DataFrame, Tensors] | None:
