@@ -37,11 +37,11 @@ def test_thm1_supported():
         [1e-5] * 3
     )  # of F~, the worse, in the worse setting
     assert (
-        "at or below 0.0001 (worst: dense2)" in found.note
+        "at or below its limit (worst: dense2); limits are min(0.0001, 0.1 of" in found.note
         and "dense3 (L = 3): 1e-06, k_l right on 5, 5" in found.note
     )
     assert "dense2 (L = 2): 1e-07, k_l right on 6 of 6" in found.note
-    assert "asks for N >= 10^40, m >= 10^60 and, for L >= 3, alpha_3 / alpha_2 <= 10^-90" in found.note
+    assert "asks for N >= 10^40, m >= 10^60, alpha_{l+1} / alpha_l <= 10^-90 at dense3" in found.note
     assert found.details["dense2"]["depth"] == 2 and found.details["dense3"]["found_k3"] == [2.0] * 5
 
 
@@ -81,7 +81,7 @@ GOOD = with_error(1e-6)
         ([lost(GOOD, GOOD.seed.lt(2))], "3 seeds finished"),
         ([lost(GOOD, GOOD.seed.ge(0))], "0 seeds finished"),
         ([GOOD, lost(GOOD.assign(experiment="gone"), GOOD.seed.ge(0))], "seeds finished, 4 needed"),
-        ([by_seed(GOOD, "test_error", [VARIANCE * 2e-4] + [4e-6] * 4)], "some seeds are above 0.0001: e"),
+        ([by_seed(GOOD, "test_error", [VARIANCE * 2e-4] + [4e-6] * 4)], "some seeds are above their limit: e"),
         ([GOOD.assign(learner="other")], "0 seeds finished"),
         ([GOOD.iloc[:0]], "0 seeds finished"),
     ],

@@ -6,21 +6,15 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learnability.kernels.clustered import huberized_slope, proof_direction
+from learnability.kernels.clustered import proof_direction
 from learnability.kernels.margin import hard_margin
 from learnability.seeding import stream
-from learnability.teachers.sphere import Teacher, largest_radius
-from margin_cases import gradient_gram, huberized, net
-
-
-def test_slope_is_the_derivative_of_the_huberized_relu():
-    z = torch.linspace(-1, 1, 41, dtype=torch.float64).requires_grad_()
-    (expected,) = torch.autograd.grad(huberized(z, 0.3).sum(), z)
-    torch.testing.assert_close(huberized_slope(z.detach(), 0.3), expected)
+from learnability.teachers.sphere import Teacher
+from learnability.theory.paper_d import clustered_h, clustered_radius
+from margin_cases import gradient_gram, net
 
 
 def by_loop(v1, v2, mu, h, x, y):
@@ -87,7 +81,8 @@ def test_proof_direction_never_beats_the_exact_margin(radius, seed):
 def test_on_the_event_the_proofs_bound_holds(seed):
     """Proposition C.1's own h and r, delta = 0.1: part (c) holds, and the margin is what it makes of (*)."""
     p, n = 512, 64
-    h, radius = math.sqrt(math.pi) / (2 * p), largest_radius(p, n, 0.1)
+    h = clustered_h(p)
+    radius = float(clustered_radius(p, n, h, 0.1))
     v1, v2 = net(p, p, seed=seed)
     mu, x, y = clustered(n, p, radius, seed)
     found = proof_direction(v1, v2, mu, h, x, y)

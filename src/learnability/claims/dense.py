@@ -14,8 +14,13 @@ LEAST = 1e-300  # an exact zero has no logarithm
 
 
 def normalised(scores: pandas.DataFrame) -> pandas.DataFrame:
-    """Scores with ``nmse`` = test error of F / Var(G*), ``tilde_nmse`` that of F~."""
-    found = scores.assign(nmse=scores.test_error / scores.teacher_variance)
+    """Scores with ``nmse`` = E(G* - F)^2 / Var(G*), exact where it is known and else that on the test set, and
+    ``tilde_nmse``, that of F~ on the test set.
+    """
+    error = scores.test_error
+    if "population_error" in scores:
+        error = scores.population_error.fillna(error)
+    found = scores.assign(nmse=error / scores.teacher_variance)
     if "test_tilde_error" in scores:
         found["tilde_nmse"] = scores.test_tilde_error / scores.teacher_variance
     return found

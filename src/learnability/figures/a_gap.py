@@ -17,7 +17,7 @@ def draw(scores: pandas.DataFrame, given: Parameters) -> Figure:
         seeds.curve(right, curves(scores, given.hero, "nmse"), seeds.name(given.hero), 0)
     seeds.threshold(left, given.share, f"learned: at most {given.share:g}")
     left.set(ylabel=r"$f_2\,/\,\mathbb{E}\|S_2^*\|^2$", title="(i) features of layer 2")
-    right.set(ylabel=f"test {seeds.ERROR}", title="(ii) error")
+    right.set(ylabel=seeds.ERROR, title="(ii) error")
     for panel in (left, right):
         panel.axvline(1.0, color="black", linewidth=0.9, linestyle=seeds.DOTTED, label="no gap")
         panel.set(xlabel=r"$\alpha_3/\alpha_2$", yscale="log")

@@ -1,4 +1,4 @@
-"""Figure for A-layerwise: final test errors of the ways to train, on the same samples."""
+"""Figure for A-layerwise: final errors of the ways to train, on the same samples."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def draw(scores: pandas.DataFrame, given: Parameters) -> Figure:
     names = {name: seeds.name(name) for name in found}
     broken = {name: word.replace(" ", "\n") if len(word) > 11 else word for name, word in names.items()}
     seeds.dots(panel, {broken[name]: values for name, values in found.items()})
-    panel.set(ylabel=f"test {seeds.ERROR}", title="the same samples, one dot a seed")
+    panel.set(ylabel=seeds.ERROR, title="the same samples, one dot a seed")
     seeds.finish(panel)
     return figure

@@ -43,7 +43,7 @@ def draw(scores: pandas.DataFrame, given: Parameters, curves: pandas.DataFrame) 
 
 
 def training(panel: pyplot.Axes, number: str, rows: pandas.DataFrame | None, curves: pandas.DataFrame) -> None:
-    """Objective and validation errors over passes, each seed by its Var(G*); stars are test errors at the end."""
+    """Objective and validation errors over passes, each seed by its Var(G*); stars are the errors at the end."""
     panel.set(xlabel="passes over the samples", yscale="log", title=f"{number} no curves")
     if rows is None:
         return
@@ -54,14 +54,14 @@ def training(panel: pyplot.Axes, number: str, rows: pandas.DataFrame | None, cur
     if len(mine):
         last = float(mine.epoch.max())
         star = {"marker": "*", "markersize": 6, "markeredgecolor": "black", "markeredgewidth": 0.4}
-        star |= {"linestyle": "none", "color": seeds.colour(0), "label": "$F$, test"}
+        star |= {"linestyle": "none", "color": seeds.colour(0), "label": "$F$, at the end"}
         panel.plot([last] * len(rows), rows.nmse, **star)
         panel.set_xlim(0, 1.03 * last)
         stages.mark(panel, stages.events(mine), f"{number} $L = {depth(rows)}$")
 
 
 def endings(panel: pyplot.Axes, found: dict[str, pandas.DataFrame], given: Parameters) -> None:
-    """Test errors of F, and of F~ around them as rings."""
+    """Errors of F (exact where known), and of F~ on the test set around them as rings."""
     names = {name: label(name, rows, name in given.open) for name, rows in found.items()}
     seeds.dots(panel, {names[name]: rows.nmse for name, rows in found.items()})
     if all("tilde_nmse" in rows for rows in found.values()):
@@ -69,7 +69,7 @@ def endings(panel: pyplot.Axes, found: dict[str, pandas.DataFrame], given: Param
         seeds.dots(panel, {names[name]: rows.tilde_nmse for name, rows in found.items()}, ring)
         panel.plot([], [], "o", **ring, label=r"$\tilde F$ instead of $F$")
     seeds.threshold(panel, given.error, rf"learned: at most {lines.plain(given.error)}")
-    panel.set_ylabel(f"test {seeds.ERROR}")
+    panel.set_ylabel(seeds.ERROR)
 
 
 def label(name: str, rows: pandas.DataFrame, reported: bool) -> str:

@@ -29,7 +29,9 @@ NAMES = {
     "features": "random features",
 }
 ERROR = r"$\mathbb{E}(G^*-F)^2/\mathrm{Var}(G^*)$"
-LEAST = 1e-18  # an exact zero has no place on a log axis
+LEAST = 1e-18  # where a zero lies that has no positive number beside it
+FOOT = 0.3  # of the least positive number: where an exact zero lies on a log axis
+ZERO = {"marker": "v", "markerfacecolor": "white", "linestyle": "none", "markersize": 4, "markeredgewidth": 0.7}
 DOTTED = (0, (1, 1))
 
 
@@ -61,18 +63,35 @@ def by_seed(rows: pandas.DataFrame, axis: str, column: str) -> pandas.DataFrame:
     return rows.pivot_table(index="seed", columns=axis, values=column) if column in rows else pandas.DataFrame()
 
 
+def floored(values: pandas.Series | pandas.DataFrame, least: float | None = None) -> Any:
+    """The same with exact zeros just below all others, at ``FOOT`` of the ``least`` positive number."""
+    least = _least(values) if least is None else least
+    return values.mask(values <= 0, FOOT * least)
+
+
+def _least(*groups: pandas.Series | pandas.DataFrame) -> float:
+    """The least positive number of all."""
+    every = numpy.concatenate([numpy.zeros(0), *[values.to_numpy(dtype=float).ravel() for values in groups]])
+    return float(every[every > 0].min()) if (every > 0).any() else LEAST
+
+
 def middle(values: pandas.Series | pandas.DataFrame) -> Any:
-    """Geometric mean over seeds."""
-    return 10 ** numpy.log10(values).mean()
+    """Geometric mean over seeds. A zero, which would make it zero, counts as :func:`floored` has it: a bound from
+    above.
+    """
+    return 10 ** numpy.log10(floored(values)).mean()
 
 
 def dots(panel: pyplot.Axes, groups: Mapping[str, pandas.Series], look: Mapping[str, Any] | None = None) -> None:
-    """One dot a seed and a bar at the geometric mean, a column a group, on a log axis."""
+    """One dot a seed and a bar at the geometric mean, a column a group, on a log axis; zeros are open triangles."""
+    least = _least(*groups.values())
     for i, values in enumerate(groups.values()):
-        values = values.dropna().clip(lower=LEAST)
+        values = values.dropna()
+        zero, values = (values <= 0).to_numpy(), floored(values, least)
         if len(values):
             shift = numpy.linspace(-0.2, 0.2, len(values)) if len(values) > 1 else numpy.zeros(1)
             panel.plot(i + shift, values, "o", **({"color": colour(i), "markersize": 3.5} | dict(look or {})))
+            panel.plot((i + shift)[zero], values[zero], color=colour(i), **ZERO)
             if not look:
                 bar = middle(values)
                 panel.plot([i - 0.32, i + 0.32], [bar, bar], color=colour(i), linewidth=1.5)
@@ -84,17 +103,21 @@ def dots(panel: pyplot.Axes, groups: Mapping[str, pandas.Series], look: Mapping[
 def curve(panel: pyplot.Axes, table: pandas.DataFrame, label: str, index: int, shift: float = 1.0) -> None:
     """Seeds (rows) over an axis (columns): thin lines, and the geometric mean with markers.
 
-    With one value of the axis seeds are small dots. ``shift`` multiplies the axis, to keep markers apart.
+    With one value of the axis seeds are small dots, and zeros are open triangles at the foot. ``shift`` multiplies
+    the axis, to keep markers apart.
     """
-    table = table.where(table > 0).dropna(axis=1, how="all")
+    table = table.dropna(axis=1, how="all")
     if table.empty:
         return
+    zeros, table = table <= 0, floored(table)
     locator = panel.xaxis.get_major_locator()
     ticks = {*(locator.locs if isinstance(locator, FixedLocator) else ()), *(float(x) for x in table.columns)}
     x = shift * table.columns.to_numpy(dtype=float)
     marker = {"marker": ".", "markersize": 3} if len(x) == 1 else {}
-    for _, row in table.iterrows():
+    for seed, row in table.iterrows():
         panel.plot(x, row, color=colour(index), linewidth=0.5, alpha=0.5, **marker)
+        zero = zeros.loc[seed].to_numpy()
+        panel.plot(x[zero], row[zero], color=colour(index), **ZERO)
     look = {"marker": "osD^vPX*h"[index % 9], "markersize": 4, "linewidth": 1.2}
     panel.plot(x, middle(table), color=colour(index), label=label, **look)
     panel.set(xscale="log", yscale="log")

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from learnability.learners.smoothed import Huber
+
 
 @dataclass(frozen=True)
 class ProofDirection:
@@ -43,11 +45,6 @@ class ProofDirection:
     def w1(self) -> Tensor:
         """W*_1: (p, d), of norm 1; W*_2 is 0."""
         return torch.outer(self.rows, self.mu)
-
-
-def huberized_slope(z: Tensor, h: float) -> Tensor:
-    """phi'(z) of the Huberized ReLU (1): 0 for z < 0, z / h on [0, h], 1 beyond."""
-    return (z / h).clamp_(0, 1)
 
 
 def proof_direction(v1: Tensor, v2: Tensor, mu: Tensor, h: float, x: Tensor, y: Tensor) -> ProofDirection:
@@ -73,7 +70,7 @@ def proof_direction(v1: Tensor, v2: Tensor, mu: Tensor, h: float, x: Tensor, y: 
     used = plus | minus
     root = math.sqrt(max(int(used.sum()), 1))  # sqrt(|S_+| + |S_-|)
     rows = used * v2.sign() / root  # (p,)
-    slopes = huberized_slope(x @ v1.T, h)  # (n, p)
+    slopes = Huber().slope(x @ v1.T, torch.tensor(h, dtype=torch.float64))  # (n, p)
     margins = y * (x @ mu) * (slopes @ (rows * v2)) / scale  # (n,)
     deviation = ((x - y[:, None] * mu) @ v1.T).abs_().max().item() / (2 * h)
     a, b = int(plus.sum()), int(minus.sum())

@@ -52,7 +52,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Directions:
-    """K vectors in the space of a stack's hidden weights, column i being left_l[i] right_l[i]^T in V_l, l = 1..L."""
+    """K vectors A in the space of a stack's weights, vector i being left_l[i] right_l[i]^T in V_l, l = 1..L."""
 
     lefts: list[Tensor]  # (R, K, p) each
     rights: list[Tensor]  # (R, K, d), then (R, K, p)
@@ -166,8 +166,9 @@ class Learner:
         for u, x, slope, matrix, more, back in layers:
             du = dx @ matrix.mT + x @ more.mT
             dx = slope * du
-            secant = (phi.slope(u + du, h) - slope) / torch.where(du == 0, 1.0, du)
-            found.append(here.c[..., None] * back * torch.maximum(phi.curvature(u, h), secant))
+            bend = phi.curvature(u, h)
+            secant = torch.where(du == 0, bend, (phi.slope(u + du, h) - slope) / du)
+            found.append(here.c[..., None] * back * torch.maximum(bend, secant))
         return torch.stack(found, dim=1)
 
     def directions(self, v: Tensor, here: Point, picked: Tensor) -> Directions:
@@ -224,7 +225,7 @@ class Learner:
 
 def log_losses(margins: Tensor) -> Tensor:
     """log J_s = log(log(1 + e^-m)) for margins m of any size."""
-    plain = torch.log(torch.nn.functional.softplus(-margins.clamp_max(LARGE)))
+    plain = torch.log(-torch.nn.functional.logsigmoid(margins.clamp_max(LARGE)))  # softplus drops e^-20
     return torch.where(margins > LARGE, -margins - torch.exp(-margins) / 2, plain)
 
 

@@ -1,7 +1,7 @@
 """Paper D's activations: Huberized ReLU (1), scaled Swish, and plain ReLU as the control that is not smooth.
 
-Each has its value, its exact derivative, and the difference phi(z + e) - phi(z) without cancellation: e may be 1e-20
-of z and the result still has all its digits. z is any tensor, h broadcasts over it (one h a replica: (R, 1, 1)).
+Each has its value, its exact derivatives, and the difference phi(z + e) - phi(z) without cancellation: e may be
+1e-20 of z and the result still has all its digits. z is any tensor, h broadcasts over it, one a replica (R, 1, 1).
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ NAMING_LEARNERS = (
     "kernels",
     "others",
     "control",
+    "beyond",
 )  # claim parameters whose values are learners' names
 
 

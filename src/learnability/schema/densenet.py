@@ -93,7 +93,7 @@ class DenseNet(LearnerBase):
     train: Literal["densenet"]
     how: Literal["algorithm1", "layerwise", "frozen", "together"] = "algorithm1"
     constants: Literal["practical", "theory"] = "practical"
-    theory_c: Annotated[float, Field(gt=1)] = 2.0
+    theory_c: Annotated[float, Field(ge=3)] = 3.0  # C > C_1 >= 2, integers (Section 3)
     stages: Annotated[list[PositiveInt], Field(min_length=1)]
     anneal: Annotated[float, Field(gt=0, lt=1)] = 0.8
     patience: PositiveInt = 15

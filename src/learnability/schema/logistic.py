@@ -65,7 +65,7 @@ class Interpolate(SmoothedBase):
     h_times: Factors = [0.5]
     alpha_times: Factors = [1.0]
     s: NonNegative = 40.0
-    points: PositiveInt = 80
+    points: PositiveInt = 40
     probes: PositiveInt = 8
     steps: PositiveInt = 64
     rtol: PositiveFloat = 1e-5
@@ -84,7 +84,7 @@ class TwoPhases(SmoothedBase):
     rtol: PositiveFloat = 1e-5
     most_rounds: PositiveInt = 100000
     delta: Probability = 0.1
-    c_1: PositiveFloat = 1.0
+    c_1: PositiveFloat = 2.0
     c_tau: PositiveFloat = 1.0
     c_alpha: PositiveFloat = 1.0
 

@@ -240,8 +240,12 @@ class Teacher(Composite):
             below[layer] = [p * p for p in found[layer]]
         return found
 
+    def polynomial(self, matrix: Any) -> Polynomial:
+        """G* as a polynomial of g, x = matrix g."""
+        return self.output(self._polynomials(matrix))
+
     def output(self, features: dict[int, list[Polynomial]]) -> Polynomial:
-        """G* as a polynomial."""
+        """G* as a polynomial, of its features as polynomials."""
         total = polynomials.constant(0.0, self.d)
         for layer, alpha, signs in zip(features, self.alphas, self.directions, strict=True):
             for p, sign in zip(features[layer], signs.tolist(), strict=True):

@@ -30,19 +30,9 @@ from torch import Tensor
 from learnability.seeding import stream
 from learnability.teachers.base import Composite
 from learnability.teachers.concept import unit
+from learnability.theory import paper_d
 
 KINDS = ("random", "halfspace", "clustered", "colliding")
-
-
-def largest_radius(p: int, n: int, delta: float, h: float | None = None) -> float:
-    """The largest r of Proposition C.1, with c' = 1: min{1/16, sqrt(p) h / sqrt(log(3 p n / delta))}.
-
-    That is all part (c) needs. V_{1,i} . (x_s - y_s mu) ~ N(0, 2 r^2 / p) exceeds 2h in absolute value with
-    probability at most exp(-p h^2 / r^2), as P(|N(0, 1)| > z) <= exp(-z^2 / 2) (the 2 of (42) can be spared), and
-    p n times this is delta / 3. h: None is sqrt(pi) / (2 p), the largest that the proposition allows at width p.
-    """
-    h = math.sqrt(math.pi) / (2 * p) if h is None else h
-    return min(1 / 16, math.sqrt(p) * h / math.sqrt(math.log(3 * p * n / delta)))
 
 
 def at_distance(centre: Tensor, distance: float, generator: torch.Generator) -> Tensor:
@@ -73,7 +63,7 @@ def fair_signs(n: int, generator: torch.Generator) -> Tensor:
 class Teacher(Composite):
     """A kind of data set; of one seed if ``seed`` is set.
 
-    ``radius`` is r of 'clustered'; None is ``largest_radius`` for ``count`` samples at width p = d (the paper's
+    ``radius`` is r of 'clustered'; None is the largest of Proposition C.1 for ``count`` samples at width p = d (its
     nets are as wide as their inputs) and failure probability ``delta``. ``gap`` is the distance in a pair of
     'colliding'.
     """
@@ -92,7 +82,8 @@ class Teacher(Composite):
         if problem := self._impossible():
             raise ValueError(problem)
         if self.points == "clustered" and self.radius is None:
-            object.__setattr__(self, "radius", largest_radius(self.d, self.count, self.delta))
+            largest = paper_d.clustered_radius(self.d, self.count, paper_d.clustered_h(self.d), self.delta)
+            object.__setattr__(self, "radius", float(largest))
 
     def _impossible(self) -> str | None:
         """What is wrong with the parameters, in one line."""

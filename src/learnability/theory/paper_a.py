@@ -1,8 +1,8 @@
 """Paper A's constants: Definition B.3 in full, and its special case (4.1), as functions.
 
 Definition B.3's numbers are astronomical, so they are base-10 logarithms throughout. What the paper hides in O(.),
-Omega(.) and poly(.) are named arguments; the defaults set every hidden factor and power to 1, the least it can
-mean, so the values here are lower bounds on what the theorem asks for.
+Omega(.) and poly(.) are named arguments. By default every hidden factor and power is 1: what is
+printed taken at its word, no bound, as a hidden factor may be less than 1 as well as more.
 
 Conventions: sequences run over l = 2..L. kbar_l = max{k_j : j in J_l, j >= 2} and Bbar_l likewise; for l = 2 that
 set is empty and both are 1 here (the paper does not say).
@@ -123,7 +123,9 @@ class DefinitionB3:
 
 @dataclass(frozen=True)
 class SpecialCase:
-    """(4.1): thresholds and weights of Theorem 1's special case; alphas = (alpha_1, ..., alpha_L), C > 2 absolute.
+    """(4.1): thresholds and weights of Theorem 1's special case; alphas = (alpha_1, ..., alpha_L).
+
+    C > C_1 >= 2 are absolute integers, so C >= 3.
 
     Thres_{2, triangle} needs an alpha_1 that the paper does not define; Algorithm 1 starts in that stage.
     """

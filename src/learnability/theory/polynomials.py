@@ -103,6 +103,23 @@ def combine(weights: ndarray, of: Sequence[Polynomial]) -> list[Polynomial]:
     return found
 
 
+def quadratic(form: ndarray, of: Sequence[Polynomial]) -> Polynomial:
+    """z^T form z for n polynomials z and numbers ``form`` (n, n).
+
+    With z = C m over the T monomials m that occur in z, it is m^T (C^T form C) m: one table of T^2 products however
+    large n is, and one pass to collect them.
+    """
+    joined = numpy.concatenate([p.exponents for p in of])
+    monomials, places = numpy.unique(joined, axis=0, return_inverse=True)
+    table = numpy.zeros((len(of), len(monomials)))
+    owners = numpy.repeat(numpy.arange(len(of)), [len(p.exponents) for p in of])
+    table[owners, places.ravel()] = numpy.concatenate([p.coefficients for p in of])
+    products = table.T @ (numpy.asarray(form, dtype=float) @ table)
+    first, second = numpy.triu_indices(len(monomials))
+    weights = products[first, second] + numpy.where(first == second, 0.0, products[second, first])
+    return _merged(monomials[first] + monomials[second], weights)
+
+
 def hermite(most: int) -> ndarray:
     """(most+1, most+1): x^n = sum_j table[n, j] h_j, h_j = He_j / sqrt(j!), orthonormal under N(0, 1).
 

@@ -54,7 +54,7 @@ class Settings:
     sharpness: float = 2.0
     cache_bytes: float = math.inf
     diverged_at: float = math.inf
-    theory_c: float = 2.0
+    theory_c: float = 3.0
 
 
 class DenseStack(nn.Module):
@@ -71,7 +71,7 @@ class DenseStack(nn.Module):
         start: Tensor,
         given: Sequence[int] | None = None,
     ) -> None:
-        """``start`` (S,): Obj of F = 0 for each seed; ``given``: k_l, for training without stages."""
+        """``start`` (S,): Obj of F = 0 for each seed; ``given``: k_l, where the stages or constants need it."""
         super().__init__()
         self.network, self.replicas, self.seeds = network, list(replicas), list(seeds)
         self.settings, self.given = settings, given
@@ -109,13 +109,17 @@ class DenseStack(nn.Module):
         """(r, stages): l-triangle ends at Thres_{l, nabla}, l-nabla at Thres_{l+1, triangle}; (4.1)."""
         if stages.constants != "theory":
             return None
-        d, c, depth = self.network.d, self.settings.theory_c, len(self.network.graph) + 1
-        rows = []
-        for replica in self.replicas:
-            special = paper_a.SpecialCase(d, (1.0, *replica.alphas), c)  # alpha_1 is not used beyond its place
-            ends = [(special.threshold_nabla(n), special.threshold_triangle(n + 1)) for n in range(2, depth + 1)]
-            rows.append([value for pair in ends for value in pair])
-        return torch.tensor(rows, dtype=torch.float64)
+        found = self.alpha.new_empty(len(self.replicas), len(self.network.graph), 2, dtype=torch.float64)
+        for i in range(len(self.replicas)):
+            for layer, _ in self.network.layers():
+                special = self._special(i)
+                ends = special.threshold_nabla(layer), special.threshold_triangle(layer + 1)
+                found[i, layer - 2] = torch.tensor(ends)
+        return found.flatten(1)
+
+    def _special(self, i: int) -> paper_a.SpecialCase:
+        """(4.1) for replica i; alpha_1 holds a place and is not used."""
+        return paper_a.SpecialCase(self.network.d, (1.0, *self.replicas[i].alphas), self.settings.theory_c)
 
     def _start_together(self) -> None:
         """Without stages there is no INITIAL-DISTILL: k_l is given, K_l starts small and random, R_l is drawn
@@ -191,14 +195,19 @@ class DenseStack(nn.Module):
             for layer, _ in self.network.layers():
                 n, alpha = layer - 2, float(self.alpha[i, layer - 2])
                 if together or stage > 2 * n:
-                    base = [x * alpha**2 for x in self.settings.lambdas]
-                    if theory:
-                        alphas = (1.0, *self.alpha[i].tolist())
-                        base = paper_a.SpecialCase(self.network.d, alphas, self.settings.theory_c).lambdas(layer)
-                    found[i, n, :3] = torch.tensor(base)
+                    ours = [x * alpha**2 for x in self.settings.lambdas]
+                    found[i, n, :3] = torch.tensor(self._special(i).lambdas(layer) if theory else ours)
                 if together or stage >= 2 * n:
-                    found[i, n, 3] = self.settings.decay * float(self.machine.epsilon[i]) ** 2
+                    found[i, n, 3] = self._decay(i, layer)
         return found
+
+    def _decay(self, i: int, layer: int) -> float:
+        """lambda_{6,l} of replica i: decay eps_0^2, or eps_0^2 / (kbar_l L kappa)^8 (line 7) by the theory."""
+        epsilon = float(self.machine.epsilon[i])
+        if self.machine.stages.constants != "theory":
+            return self.settings.decay * epsilon**2
+        kbar = max([self.given[j - 2] for j in self.replicas[i].graph[layer - 2] if j >= 2], default=1)
+        return paper_a.weight_decay(epsilon, kbar, len(self.network.graph) + 1, self.settings.kappa)
 
     def sharpness(self) -> Tensor:
         """v = sharpness / eps_0, (r,)."""

@@ -38,6 +38,7 @@ GAMMA = 1 - 1 / math.sqrt(2)  # L-stable
 SAFETY, SLOWEST, FASTEST = 0.9, 0.1, 3.0  # bounds on how a step may change
 LEAST_STEP = 1e-14  # of log J: a network that needs smaller steps is given up
 NEAR = 1e-3  # of log_time, to the latest
+CLOSEST = 1e-6  # of log J: steps that end at ``until`` are no shorter, or rounding could keep a network above it
 NEGLIGIBLE = 1e-4  # of a network's largest curvature: weaker ones are taken explicitly
 
 
@@ -74,8 +75,8 @@ def advance(
 ) -> Tensor:
     """Carry every network to log J <= ``until`` (R,); returns who arrived, (R,) bool.
 
-    A network that tried ``most`` steps, needs steps below ``LEAST_STEP``, or whose ``log_time`` is within ``NEAR`` of
-    ``latest`` (R,) is left where it is.
+    A network that tried ``most`` steps, needs steps below ``LEAST_STEP``, or whose ``log_time`` is within ``NEAR``
+    of ``latest`` (R,) is left where it is.
     """
     while True:
         alive = (state.log_loss > until) & (state.tried < most) & (state.step > LEAST_STEP)
@@ -96,7 +97,7 @@ def _round(network: Learner, state: State, data: Data, until: Tensor, rtol: floa
     speed = here.gradient.square().sum(1)  # |grad log J|^2 = -d log J / d sigma
     left = state.log_loss[rows] - until[rows]
     wanted = state.step[rows]
-    tau = torch.minimum(wanted, left * (1 + 1e-9)) / speed
+    tau = torch.minimum(wanted, left.clamp_min(CLOSEST)) / speed
     new, error = rosenbrock(network, v, here, mine, tau)
     there = network.point(new, mine)
     ratio = (error.norm(dim=1) / (rtol * new.norm(dim=1))).nan_to_num(nan=math.inf)

@@ -4,10 +4,10 @@ Everything is a natural logarithm. A *slack* is log(greater side / lesser side) 
 fails. t counts steps of size alpha from t = 1; s = log(J_1 / J_t) is how far the loss has fallen, so that Theorem
 3.1 says (e^s - 1) / (Q (t - 1)) >= 1 at every s, its slack being the logarithm of that.
 
-Flow and steps: with M bounding Lip(grad J) on the way, a step of alpha lowers J by alpha |grad J|^2 up to a relative
-error of alpha M / 2 (Taylor), and the flow in the same time up to alpha M (its speed |grad J|^2 changes at a rate of
-at most 2 M |grad J|^2 a unit of flow time). So the two differ by at most 3 alpha M / 2 of each step's fall, on one
-and the same path; alpha M is measured at every probe.
+Flow and steps: with M bounding Lip(grad J) on the way, a step of alpha lowers J by alpha |grad J|^2 up to a
+relative error of alpha M / 2 (Taylor), and the flow in the same time up to alpha M (its speed |grad J|^2 changes at
+a rate of at most 2 M |grad J|^2 a unit of flow time). So the two differ by at most 3 alpha M / 2 of each step's
+fall, from one and the same point; alpha M is measured at every probe.
 """
 
 from __future__ import annotations
@@ -71,13 +71,16 @@ class Start:
 def hessian_norm(network: Learner, v: Tensor, data: Data) -> Tensor:
     """log of |grad^2 J| (R,), the local Lipschitz constant of grad J, by Lanczos' iteration from a fixed start.
 
-    grad^2 J = J (grad^2 log J + g g^T) with g = grad log J; products with grad^2 log J are directional derivatives
-    of g, exact.
+    grad^2 J = J (grad^2 log J + g g^T) with g = grad log J; products with grad^2 log J are derivatives of g . w,
+    exact.
     """
-    log_loss, g = network.gradient(v, data)
+    with torch.enable_grad():
+        at = v.detach().requires_grad_()
+        log_loss, slope = network.gradient(at, data)
+    log_loss, g = log_loss.detach(), slope.detach()
 
     def product(w: Tensor) -> Tensor:
-        _, found = torch.func.jvp(lambda u: network.gradient(u, data)[1], (v,), (w,))
+        (found,) = torch.autograd.grad(slope, at, w, retain_graph=True)
         return found + g * (g * w).sum(1, keepdim=True)
 
     q = torch.randn(v.shape, generator=stream("hessian"), dtype=v.dtype).to(v.device)

@@ -15,6 +15,7 @@ from learnability.plan import Job, Part
 from learnability.theory import paper_a
 from learnability.training.algorithm1 import NEVER, Stages
 from learnability.training.densenet import DenseReplica, DenseStack, Settings
+from learnability.training.exact_risk import affordable, population_errors, top_share
 from learnability.training.stack import Split, grid
 
 Tensors = dict[str, torch.Tensor]
@@ -103,6 +104,22 @@ def asked_for(setup: Setup, part: Part) -> dict[str, list[float]]:
     return {name: [tables[row][name] for row in rows] for name in tables[0]}
 
 
+def exact(job: Job, part: Part, setup: Setup, picked: list[int]) -> dict[tuple[str, str], list[float]]:
+    """E(G* - F)^2 of each seed's picked replica and the share of Var(G*) that takes all L layers, of every replica.
+
+    Not for searches (dozens of replicas), nor where errors are not squares against G* itself (classes, noise).
+    """
+    searches, teacher = job.spec.alphas or job.spec.graphs, setup.teachers[0]
+    if searches or teacher.classes or teacher.noise or not affordable(teacher):
+        return {}
+    shares = [top_share(one) for one in setup.teachers]
+    errors = population_errors(setup.stack, setup.teachers, picked)
+    return {
+        ("population", "error"): errors.tolist(),
+        ("teacher", "top_share"): [shares[row] for row in setup.stack.row_of.tolist()],
+    }
+
+
 def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows) -> Tensors:
     """Lightning, one run for the stack; the weights of each seed's best replica."""
     from learnability.training.dense_fit import DenseModule
@@ -156,6 +173,8 @@ def by_algorithm1(job: Job, part: Part, splits, place, device, curves, say, rows
     add("learner", "graph_is_true", [float(replica.graph == true) for replica in stack.replicas])
     add("learner", "halvings", stack.machine.halvings)
     picked = list(pick(stack.replicas, last.values["val", "error"]).values())
+    for (split, name), values in exact(job, part, setup, picked).items():
+        add(split, name, values)
     return {
         name: value[picked] for name, value in stack.weights().items() if value.shape[:1] == (len(stack.replicas),)
     }

@@ -1,8 +1,8 @@
 """Fitting one part with paper D's methods: the way down from small loss (Theorem 3.1), both phases from a random
 start (Theorem 3.3), margins at the start (Assumption 3.2), and Definition 2.1 of an activation.
 
-Logarithms are natural inside and base 10 in what is written: ``least`` has the smallest slack of every inequality on
-the way, log10(greater side / lesser side), negative where it failed.
+Logarithms are natural inside and base 10 in what is written: ``least`` has the smallest slack of every inequality
+on the way, log10(greater side / lesser side), negative where it failed.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def by_interpolation(job: Job, part: Part, points, place: Path, device, curves, 
     ends |= {("start", "h"): start.h, ("start", "norm"): start.norm}
     ends |= {("start", f"log10_{n}"): getattr(start, f"log_{n}") / LN10 for n in ("loss", "alpha", "q")}
     ends |= steps(job, start, place, device, say)
-    last = start.v
+    last = start.v.clone()
     if spec.s:
         last, seen = down(spec, start, place, say)
         write(seen, replicas, curves, rows)
@@ -158,7 +158,25 @@ def steps(job: Job, start: paths.Start, place: Path, device, say) -> dict[tuple[
         ("steps", "monotone"): (numpy.diff(fallen, axis=0, prepend=0.0) > 0).all(0),
         ("steps", "log10_fallen"): numpy.log10(numpy.maximum(fallen[-1], 1e-300)),
         ("steps", "off_straight"): off,
+        ("steps", "flow_gap"): flow_gap(spec.rtol, start, fallen[-1], spec.steps),
     }
+
+
+def flow_gap(rtol: float, start: paths.Start, fallen: numpy.ndarray, count: int) -> numpy.ndarray:
+    """|t of the flow / t of ``count`` exact steps - 1| at the same loss, (R,), where steps were large enough to get
+    anywhere: NaN where the loss fell by less than 0.1%, or did not.
+    """
+    both = torch.as_tensor((fallen > 1e-3) & (fallen < 50))
+    rows, found = both.nonzero().squeeze(1), numpy.full(len(fallen), numpy.nan)
+    if len(rows):
+        data = start.data.rows(rows)
+        state = flow.begin(start.network, start.v[rows], data)
+        arrived = flow.advance(
+            start.network, state, data, torch.as_tensor(start.log_loss - fallen)[rows], rtol, 10**4
+        )
+        off = numpy.abs(numpy.expm1(state.log_time.numpy() - start.log_alpha[rows] - math.log(count)))
+        found[rows] = numpy.where(arrived, off, numpy.nan)
+    return found
 
 
 def down(spec, start: paths.Start, place: Path, say) -> tuple[Tensor, list[paths.Logs]]:
