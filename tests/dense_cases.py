@@ -38,6 +38,7 @@ class Case:
     gaps: tuple[float, ...] = (0.3,)
     graphs: tuple = (GRAPH,)
     how: str = "algorithm1"
+    constants: str = "practical"
     longest: tuple[int, ...] = (3, 3, 4, 4)
     settings: dict = field(default_factory=dict)
 
@@ -65,7 +66,7 @@ class Case:
         network = Learner(t.d, room, graph, m, rows, 30.0)
         settings = Settings(**({"batch": 40, "signs": t.signs, "classes": t.classes, "draws": 3} | self.settings))
         start = torch.full((len(seeds),), math.log(2.0)) if t.classes else self.samples(seeds)["train"].zero_error
-        stages = Stages(self.how, self.longest, patience=2)
+        stages = Stages(self.how, self.longest, self.constants, patience=2)
         return DenseStack(network, replicas, seeds, stages, settings, t.centre, start, t.widths)
 
     def samples(self, seeds: list[int] | None = None) -> dict[str, Split]:

@@ -23,6 +23,7 @@ def instances(learner: str = "huber", seeds: int = 3, experiment: str = "interpo
         row |= {"start_log10_q": -10.0 - depth, "start_log10_alpha": -3.0, "start_norm": 10.0}
         row |= {f"least_{name}": 0.3 * depth for name in LEMMAS} | {"least_I2": 0.002}
         row |= {"steps_I1": 0.4 * depth, "steps_flow_gap": np.nan, "steps_monotone": 1.0}
+        row |= {"steps_log10_fallen": -14.0}
         row |= {"end_fallen": 40.0, "end_exponent": 1.01, "end_proof_exponent": 1.005, "end_log10_t": 30.0}
         row |= {"end_log10_alpha_lip": -12.0}
         rows.append(row | columns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor
 
@@ -12,17 +14,17 @@ from networks import normal
 
 
 def phi(activation: str, z: Tensor, h: Tensor) -> Tensor:
-    """As the paper prints it."""
+    """As the paper has it."""
     if activation == "huber":
         return torch.where(z < 0, 0 * z, torch.where(z <= h, z**2 / (2 * h), z - h / 2))
-    return z / (1.1 * (1 + torch.exp(-2 * z / h))) if activation == "swish" else z.clamp_min(0)
+    return z * torch.sigmoid(2 * z / h) / 1.1 if activation == "swish" else z.clamp_min(0)
 
 
 def parts(net: Learner, v: Tensor) -> list[Tensor]:
     """V_1, ..., V_{L+1} of one network's weights (P,), cut out one after the other."""
     sizes = [net.d] + [net.width] * net.depth + [1]
     found = []
-    for columns, rows in zip(sizes, sizes[1:], strict=False):
+    for columns, rows in itertools.pairwise(sizes):
         found.append(v[: rows * columns].reshape(rows, columns))
         v = v[rows * columns :]
     assert not len(v)
@@ -45,7 +47,7 @@ def outputs(net: Learner, v: Tensor, x: Tensor, h: Tensor) -> Tensor:
 
 def loss(net: Learner, v: Tensor, x: Tensor, y: Tensor, h: Tensor) -> Tensor:
     """J(V) in plain numbers."""
-    return torch.log(1 + torch.exp(-y * outputs(net, v, x, h))).mean()
+    return torch.log1p(torch.exp(-y * outputs(net, v, x, h))).mean()
 
 
 def sphere(replicas: int, n: int, d: int, h: float, seed: int = 1) -> Data:

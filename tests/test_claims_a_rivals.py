@@ -54,6 +54,7 @@ def test_kernels_supported():
     assert set(found.details["risk"]) == {f"features N={n} m={m}" for n in (50, 100) for m in (20, 80)} | {
         f"gaussian N={n}" for n in (50, 100)
     } | {f"densenet N={n}" for n in (100, 300)}
+    assert "the theorems' own N <= binom(d, p) / 1000 = 0.21 and L <= loglog(d) / 100 are dropped" in found.note
     assert "kernels' risks 2..3 times h = 0.09" in found.note and "densenet at N = 300: 0.0011 h" in found.note
     assert energy(rivals(alpha=0.5), type("P", (), {"depth": 2})) == pytest.approx(1.0)  # alpha_2 = 1, p = 2: 4 / 4
 
@@ -162,6 +163,13 @@ def test_two_layer_supported():
     assert "at every width up to 80; Lemma I.5 bars widths below 25" in found.note
     assert "e: densenet 1e-06; two layers 0.02 at width 5, 0.005 at width 20, 0.0012 at width 80" in found.note
     assert found.details["e"]["m=5"] == pytest.approx([0.02] * 5)
+
+
+def test_two_layer_reports_training_errors_beside():
+    frame = widths()
+    found = two_layer(frame.assign(train_error=VARIANCE * 1e-3 / frame.m))
+    assert "e: training errors of two layers 0.0002 at width 5, 5e-05 at width 20, 1.2e-05 at" in found.note
+    assert found.value == two_layer(frame).value and "training" not in two_layer(frame).note
 
 
 def test_two_layer_is_of_the_best_width_of_each_seed_in_the_closest_experiment():

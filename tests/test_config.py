@@ -27,7 +27,7 @@ LEARNERS = "3resnet, 3layer, 2layer, 3resnet-last"
 LINEAR = "axes, init_scale, lr, network, outputs, seeds, solver, train, wd"
 SECTIONS = "axes, claims, data, id, joined, learners, scales, teacher, together, training"
 CLAIMS = "A-gap, A-kernels, A-layerwise, A-search, A-thm1, A-thm2, A-thm3, A-thm4, A-toy, A-two-layer, B-cor7.1"
-TRAINS = "hidden, last, ntk, kernel, handmade, densenet, polynomial"
+TRAINS = "hidden, last, ntk, kernel, handmade, densenet, polynomial, interpolate, two_phases, margin, definition"
 
 # file, key to set, value, key blamed ('' if the same), what the line must say
 MISTAKES: dict[str, tuple[str, str, Any, str, str]] = {
@@ -62,7 +62,7 @@ MISTAKES: dict[str, tuple[str, str, Any, str, str]] = {
                                     "missing; must be one of hidden"),
     "id with a blank": (FIG, "id", "fig 2a", "", "letters, digits"),
     "id of a folder": (FIG, "id", "figures", "", "must not be figures, logs, verdicts, wandb"),
-    "unknown axis": (FIG, "axes.depth", [2], "", "unknown key; allowed: N, alpha, beta, d, k, m, noise"),
+    "unknown axis": (FIG, "axes.depth", [2], "", "unknown key; allowed: L, N, alpha, beta, d, k, m, noise"),
     "unknown axis of a learner": (FIG, "learners.2layer.axes", {"q": [1]}, "+.q", "N, alpha, beta"),
     "negative width": (FIG, "scales.smoke.axes.m", [-5], "+.0", "a whole number > 0, got -5"),
     "broken width": (FIG, "scales.smoke.axes.m", [20.5], "+.0", "a whole number > 0, got 20.5"),
@@ -87,7 +87,7 @@ MISTAKES: dict[str, tuple[str, str, Any, str, str]] = {
     "teacher a list": (FIG, "teacher", [1], "", "must be 'key: value' pairs, got [1]"),
     "k no multiple": (FIG, "teacher.g_degree", 3, "teacher.k", "a multiple of g_degree = 3, got 8"),
     "too few coordinates": (FIG, "teacher.d", 15, "", "at least k * f_degree = 8 * 2 = 16, got 15"),
-    "unknown teacher": (FIG, "teacher.kind", "cubic", "", "one of parity_composite, concept1, densenet, got"),
+    "unknown teacher": (FIG, "teacher.kind", "cubic", "", "densenet, sphere, line, got"),
     "huge number": (FIG, "teacher.alpha", 10**400, "", "a finite number >= 0, got 1000"),
     "axis of no claim": (FIG, "axes.N", [500, 1000], "claims.B-fig2a", "judged by m alone, but axes has N too"),
     "unknown claim": (FIG, "claims.Z-fig9", {}, "", f"no such claim; allowed: {CLAIMS}"),

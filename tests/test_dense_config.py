@@ -113,6 +113,11 @@ LEARNERS: dict[str, tuple[str, Any, str, str]] = {
 
 # changes of the body, key blamed, what the line must say
 OTHERS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "theory with C = 2": (
+        {"learners": {"net": NET | {"constants": "theory", "theory_c": 2.0}}},
+        "learners.net.theory_c",
+        "must be a finite number >= 3, got 2.0",
+    ),
     "theory layer-wise": (
         {"learners": {"net": NET | {"how": "layerwise", "constants": "theory"}}},
         "learners.net.constants",

@@ -97,7 +97,18 @@ def test_every_setting_has_its_seeds_and_an_open_one_is_called_so():
     filled = [line for line in below.lines if line.get_marker() == "o" and line.get_markerfacecolor() != "none"]
     assert sum(len(line.get_xdata()) for line in filled) == 20
     assert 1e-4 in [line.get_ydata()[0] for line in below.lines if list(line.get_xdata()) == [0, 1]]
+    assert not [line for line in below.lines if "takes layer" in line.get_label()]  # no share is known
     assert [p.get_title() for p in figure.axes[:2]] == ["(i) $L = 3$", "(ii) $L = 4$"]
+
+
+def test_a_limit_below_the_error_is_drawn_where_it_holds():
+    frame = depths()
+    figure = draw("A-thm1", frame.assign(teacher_top_share=np.where(frame.experiment == "dense4", 2e-5, 0.5)))
+    below = next(p for p in figure.axes if "one dot a seed" in p.get_title())
+    (line,) = [line for line in below.lines if "takes layer" in line.get_label()]
+    assert list(line.get_ydata()) == pytest.approx([2e-6] * 2)
+    label = below.get_xticklabels()[round(float(np.mean(line.get_xdata())))].get_text()
+    assert label == "$L = 4$"
 
 
 def test_a_line_of_seeds_is_their_geometric_mean():
@@ -106,6 +117,26 @@ def test_a_line_of_seeds_is_their_geometric_mean():
     seeds.curve(panel, table, "mean", 0)
     x, y = drawn(panel, "mean")
     assert list(x) == [1, 2] and y == pytest.approx([1e-3, 1e-6])
+
+
+def test_an_exact_zero_is_drawn_at_the_foot():
+    """Of a line of seeds and of dots alike; it lowers the mean, and is told from a number by its marker."""
+    values = pd.Series([1e-4, 1e-2, 0.0])
+    foot = seeds.FOOT * 1e-4
+    for draw_it in (
+        lambda panel: seeds.curve(panel, pd.DataFrame({1.0: values, 2.0: [1e-3] * 3}), "mean", 0),
+        lambda panel: seeds.dots(panel, {"mean": values, "other": pd.Series([1e-3])}),
+    ):
+        _, panel = pyplot.subplots()
+        draw_it(panel)
+        hollow = [line for line in panel.lines if line.get_marker() == "v" and len(line.get_xdata())]
+        assert [list(line.get_ydata()) for line in hollow] == [[pytest.approx(foot)]]
+        assert panel.get_ylim()[0] <= foot
+    assert seeds.middle(values) == pytest.approx((1e-6 * foot) ** (1 / 3))
+    assert seeds.middle(pd.Series([0.0, 0.0])) == pytest.approx(seeds.FOOT * seeds.LEAST)
+    assert seeds.middle(pd.DataFrame({1: [np.nan, 1e-2], 2: [0.0, 1e-2]})).tolist() == pytest.approx(
+        [1e-2, np.sqrt(seeds.FOOT) * 1e-2]
+    )
 
 
 def test_names_of_stages_do_not_overlap():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,7 @@ def test_a_kernel_has_no_width_and_one_job_for_all_widths():
     assert job.point == "all" and job.parts[0].width is None and job.training is None
     columns = job.parts[0].columns()
     assert columns.pop("m") != columns["N"] == 40  # NaN
+    assert math.isnan(columns.pop("L"))
     expected = {"N": 40, "d": 8, "k": 4, "alpha": 0.3, "beta": 1.0, "noise": 0.0, "g_size": 4.0}
     assert columns == expected and job.work() > 0
 

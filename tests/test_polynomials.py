@@ -130,6 +130,19 @@ def test_linear_forms_and_combinations_are_matrix_products():
     assert len(forms) == 4 and len(forms[1].exponents) == 0 and len(squares) == 2
 
 
+def test_quadratic_forms_are_those_of_values():
+    """Forms that are not symmetric, polynomials that share monomials or have none."""
+    rng = np.random.default_rng(2)
+    form, x = rng.normal(size=(4, 4)), rng.normal(size=(9, 3))
+    parts = [terms_of(seed, 3, 3) for seed in range(3)]
+    z = [*[made(part, 3) for part in parts], constant(0.0, 3)]
+    at = np.stack([*[values(part, x) for part in parts], np.zeros(9)])
+    found = polynomials.quadratic(form, z)
+    np.testing.assert_allclose(found(x), np.einsum("an,ab,bn->n", at, form, at), rtol=1e-10, atol=1e-10)
+    assert len({tuple(e) for e in found.exponents.tolist()}) == len(found.exponents)
+    assert len(polynomials.quadratic(np.zeros((4, 4)), z).exponents) == 0
+
+
 def test_hermite_table_is_numpys():
     table = hermite(32)
     for n in range(33):

@@ -102,7 +102,7 @@ def sources_of_job(wildcards):
         "densenet": ["verbs.dense", "training.dense_fit"],
         "polynomial": ["verbs.dense", "training.polynomial2"],
         "interpolate": ["verbs.logistic"],
-        "two_phases": ["verbs.logistic"],
+        "two_phases": ["verbs.two_phases"],
         "margin": ["verbs.margins"],
         "definition": ["verbs.margins"],
     }

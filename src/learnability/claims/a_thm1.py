@@ -15,9 +15,9 @@ settings). Otherwise inconclusive: a setting with too few seeds or a seed that i
 exact where the scores hold them, those of F~ are of the test set.
 
 Settings in ``open`` are reported and do not decide. The number is the geometric mean over seeds in the deciding
-setting where error / limit is worst, the threshold the least limit of its seeds. Whether the rank rule finds the true
-k_l is reported beside. The theorem's own regime is out of reach: the note gives what Definition B.3 would ask for
-with all its hidden constants set to 1.
+setting where error / limit is worst, the threshold the least limit of its seeds. Whether the rank rule finds the
+true k_l is reported beside. The theorem's own regime is out of reach: the note gives what Definition B.3 would ask
+for with all its hidden constants set to 1.
 """
 
 from __future__ import annotations

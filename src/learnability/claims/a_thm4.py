@@ -7,9 +7,9 @@ Supported: its interval lies at or below ``epsilon`` and, on every seed, below t
 (what layer 2 alone can do). Contradicted: its interval lies above ``epsilon``, or above the rate of layer 2 alone.
 Otherwise inconclusive. The rates at smaller N show that eps falls with N, as Theorem 4's poly(d/eps) samples allow.
 
-The theorem has any eps. Here ``epsilon`` is 0.003, a rate that layer 2 alone does not reach: its mean is 0.004 at the
-largest N (0.0028 on the best of five seeds, hence the comparison seed by seed). The run's own eps is eps_0 at its
-end, and Theorem 4 promises a rate of that order: the ratio of the two is in the note.
+The theorem has any eps. Here ``epsilon`` is 0.003, a rate that layer 2 alone does not reach: its mean is 0.004 at
+the largest N (0.0028 on the best of five seeds, hence the comparison seed by seed). The run's own eps is eps_0 at
+its end, and Theorem 4 promises a rate of that order: the ratio of the two is in the note.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def intervals(found: Mapping[Setting, pandas.Series]) -> dict[Setting, Interval]
 
 def without(rows: pandas.DataFrame, delta: float) -> list[Setting]:
     """Settings where significantly more than a share ``delta`` of the starts has margin 0 at the largest p."""
-    groups = dict([*rows.groupby(SETTING)])
+    groups = dict(iter(rows.groupby(SETTING)))
     found = []
     for setting, mine in groups.items():
         last = mine[mine.d == mine.d.max()]
@@ -127,11 +127,9 @@ def _decide(
         return "contradicted", f"gamma falls faster than p^-1/2: {_named(below)}"
     if lost:
         return "inconclusive", f"{lost} starts have no result"
-    if not (rows.margin_certified > 0).all():
-        return (
-            "inconclusive",
-            f"{(rows.margin_certified <= 0).sum()} of {len(rows)} starts have no certified margin",
-        )
+    bare = int((rows.margin_certified <= 0).sum())
+    if bare:
+        return "inconclusive", f"{bare} of {len(rows)} starts have no certified margin"
     if not (rows.margin_gap <= given.most_gap).all():
         return "inconclusive", f"margins are known up to {rows.margin_gap.max():.1e} only"
     if len(found) < rows.groupby(SETTING).ngroups:
@@ -139,7 +137,7 @@ def _decide(
     unclear = [setting for setting, one in found.items() if one.low <= LIMIT]
     if unclear:
         return "inconclusive", f"the slope's interval does not decide: {_named(unclear)}"
-    return "supported", f"all {len(rows)} starts have a margin, and no slope comes near -1/2"
+    return "supported", f"all {len(rows)} starts have a margin, and every slope is above -1/2"
 
 
 def name(setting: Setting) -> str:

@@ -110,15 +110,26 @@ def _details(
     return {
         "instances": len(known),
         "least ratio by L": by_depth(known, "slack"),
-        "exponent by L": {f"{n:.0f}": span(r.end_exponent) for n, r in known.groupby("L")},
-        "proof's exponent by L": {f"{n:.0f}": span(r.end_proof_exponent) for n, r in known.groupby("L")},
+        "exponent by L": {f"{n:.0f}": _digits(r.end_exponent) for n, r in known.groupby("L")},
+        "proof's exponent by L": {f"{n:.0f}": _digits(r.end_proof_exponent) for n, r in known.groupby("L")},
         "log10 t by L": {f"{n:.0f}": span(r.end_log10_t) for n, r in known.groupby("L")},
         "log10 Q by L": {f"{n:.0f}": span(r.start_log10_q) for n, r in known.groupby("L")},
         "log10 alpha Lip": float(known.end_log10_alpha_lip.max()),
         "controls": {name: list(found) for name, found in controls.items()},
         "largest factor that holds": {name: beyond(scores[scores.learner == name]) for name in given.beyond},
-        "steps against flow": span(scores.steps_flow_gap) if "steps_flow_gap" in scores else "none",
+        "steps against flow": _agreement(scores),
     }
+
+
+def _digits(values: pandas.Series) -> str:
+    return f"{values.min():.3f}..{values.max():.3f}"
+
+
+def _agreement(scores: pandas.DataFrame) -> str:
+    """|t by flow / t by steps - 1| where steps are large enough to get anywhere, and log J fell by 1.3 at most."""
+    if "steps_flow_gap" not in scores:
+        return "none"
+    return span(scores.steps_flow_gap[scores.steps_log10_fallen < 0.1])
 
 
 def beyond(rows: pandas.DataFrame) -> dict[str, float]:
@@ -138,11 +149,17 @@ def _notes(known: pandas.DataFrame, details: dict[str, Any], given: Parameters) 
     notes = [f"least ratio {ratios}"]
     for name, factors in details["largest factor that holds"].items():
         if factors:
-            notes.append(f"{name} holds up to {', '.join(f'{v:.0e} (L = {k})' for k, v in factors.items())}")
+            notes.append(f"{name} holds up to {', '.join(f'{v:.0e} (L = {k})' for k, v in factors.items())} times")
     said = ", ".join(f"{name} {found[0]}" for name, found in details["controls"].items())
     exponents = ", ".join(f"{v} (L = {k})" for k, v in details["exponent by L"].items())
     notes.append(f"controls: {said}")
     notes.append(f"J_t falls as t^-{exponents}; t up to 1e{known.end_log10_t.max():.0f}")
     off = details["log10 alpha Lip"]
-    notes.append(f"steps and flow differ by less than 1e{off + numpy.log10(1.5):.0f} of each step's fall")
+    notes.append(
+        f"steps and flow differ by less than 1e{numpy.ceil(off + numpy.log10(1.5)):.0f} of each step's fall"
+    )
+    if details["steps against flow"] != "none":
+        notes.append(
+            f"with steps large enough to get anywhere, their times differ by {details['steps against flow']}"
+        )
     return notes

@@ -6,7 +6,7 @@ import pandas
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from learnability.claims.a_thm1 import Parameters, depth, settings
+from learnability.claims.a_thm1 import Parameters, depth, limits, settings
 from learnability.figures import lines, seeds, stages, style
 
 CURVES = ("hero",)
@@ -15,7 +15,7 @@ DRAWN = {  # split, name -> label, look
     ("val", "error"): ("$F$, validation", {"color": seeds.colour(0)}),
     ("val", "tilde_error"): (r"$\tilde F$, validation", {"color": seeds.colour(1), "linestyle": (0, (2, 2))}),
 }
-SPECIAL = {"dropping": "axes dropped", "gaussian": "Gaussian"}
+SPECIAL = {"dropping": "axes dropped", "gaussian": "Gaussian", "kappa": r"$\kappa > 1$"}
 MOST = 3  # depths whose training is shown
 
 
@@ -61,13 +61,21 @@ def training(panel: pyplot.Axes, number: str, rows: pandas.DataFrame | None, cur
 
 
 def endings(panel: pyplot.Axes, found: dict[str, pandas.DataFrame], given: Parameters) -> None:
-    """Errors of F (exact where known), and of F~ on the test set around them as rings."""
+    """Errors of F (exact where known), and of F~ on the test set around them as rings; short lines are limits below
+    ``error``, the least of the seeds'.
+    """
     names = {name: label(name, rows, name in given.open) for name, rows in found.items()}
     seeds.dots(panel, {names[name]: rows.nmse for name, rows in found.items()})
     if all("tilde_nmse" in rows for rows in found.values()):
         ring = {"markerfacecolor": "none", "color": "black", "markersize": 5.5, "markeredgewidth": 0.6}
         seeds.dots(panel, {names[name]: rows.tilde_nmse for name, rows in found.items()}, ring)
         panel.plot([], [], "o", **ring, label=r"$\tilde F$ instead of $F$")
+    least = {i: limits(rows, given).min() for i, rows in enumerate(found.values())}
+    lower = [(i, limit) for i, limit in least.items() if limit < given.error]
+    for n, (i, limit) in enumerate(lower):
+        named = {} if n else {"label": rf"{given.top:g} of what takes layer $L$, if less"}
+        look = {"color": "black", "linewidth": 0.9, "linestyle": seeds.DOTTED} | named
+        panel.plot([i - 0.4, i + 0.4], [limit, limit], **look)
     seeds.threshold(panel, given.error, rf"learned: at most {lines.plain(given.error)}")
     panel.set_ylabel(seeds.ERROR)
 

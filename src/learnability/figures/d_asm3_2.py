@@ -70,8 +70,9 @@ def _by_width(panel: pyplot.Axes, rows: pandas.DataFrame, depths: list, sizes: l
         look = {"markerfacecolor": colour if which == 0 else "white", "linestyle": STYLES[which % 4]}
         panel.plot(p, numpy.exp(logs.mean()), "o", color=colour, markersize=3.5, linewidth=1.1, **look)
     none = rows[rows.margin_gamma <= 0].d.unique().astype(float)
-    where = {"transform": panel.get_xaxis_transform(), "clip_on": False}
-    panel.plot(none, numpy.zeros(len(none)), "X", color="black", markersize=5, **where)
+    if len(none):  # without points a line that is not clipped has no extent, and the layout fails
+        where = {"transform": panel.get_xaxis_transform(), "clip_on": False}
+        panel.plot(none, numpy.zeros(len(none)), "X", color="black", markersize=5, **where)
     if len(rows) and rows.d.min() < least:
         left, right = panel.get_xlim()
         panel.axvspan(left, least / 2**0.5, color="0.93", linewidth=0, zorder=0)

@@ -58,6 +58,8 @@ def looseness(panel: pyplot.Axes, way: pandas.DataFrame) -> None:
         panel.plot(middle.fallen, numpy.maximum(middle[name], -5), **look, label=text)
     panel.axhline(0.0, color="black", linewidth=0.9, linestyle=lines.DASHES, label="fails below")
     panel.set_yscale("symlog", linthresh=1.0)
+    low, high = panel.dataLim.intervaly
+    panel.set_ylim(min(-0.15, 1.2 * low), 1.6 * high)
     ticks = [tick for tick in (0, 0.3, 1, 3, 10, 30) if tick <= panel.get_ylim()[1]]
     panel.set_yticks(ticks, [f"{10**tick:.0f}" if tick < 2 else rf"$10^{{{tick}}}$" for tick in ticks])
     panel.minorticks_off()

@@ -51,7 +51,9 @@ def descents(panel: pyplot.Axes, way: pandas.DataFrame, rows: pandas.DataFrame) 
     handles, labels = panel.get_legend_handles_labels()
     handles += [Line2D([], [], color="0.3", linestyle=lines.DASHES, linewidth=0.9)]
     handles += [Line2D([], [], color="0.3", marker="o", linestyle="none", markersize=3)]
-    panel.legend(handles, [*labels, "bound", r"$t = 1/\tilde{Q}$"], loc="lower left", framealpha=0.9)
+    low, high = panel.get_ylim()
+    panel.set_ylim(low, high + 0.4 * (high - low))  # room for the legend
+    panel.legend(handles, [*labels, "bound", r"$t = 1/\tilde{Q}$"], loc="upper right", framealpha=0.9, ncols=3)
     powers(panel.xaxis)
     powers(panel.yaxis)
 
@@ -78,7 +80,9 @@ def ratios(panel: pyplot.Axes, rows: pandas.DataFrame, given: Parameters) -> Non
 
 def exponents(panel: pyplot.Axes, rows: pandas.DataFrame, given: Parameters) -> None:
     """How fast J_t falls, on the second half of the way: measured, and what (7)(i) proves."""
-    panel.set(xlabel="hidden layers $L$", ylabel=r"$-d\log J_t / d\log t$", title="(iii) decay, $s$ from 20 to 40")
+    panel.set(
+        xlabel="hidden layers $L$", ylabel=r"$-d\log J_t / d\log t$", title="(iii) decay, second half of the way"
+    )
     if "end_exponent" not in rows or not rows.end_exponent.notna().any():
         return empty(panel, "no curves")
     for i, name in enumerate(given.methods):
@@ -89,7 +93,9 @@ def exponents(panel: pyplot.Axes, rows: pandas.DataFrame, given: Parameters) -> 
     panel.plot(rows.L, rows.end_proof_exponent, **look, label=r"$1/(t\,\log^{2-2/L}t)$, proved at (7)")
     panel.axhline(1.0, color="black", linewidth=0.9, linestyle=lines.DASHES, label="$1/t$, stated")
     panel.set_xticks(sorted(rows.L.unique()), [f"{depth:.0f}" for depth in sorted(rows.L.unique())])
-    panel.legend(loc="best", framealpha=0.9)
+    low, high = panel.get_ylim()
+    panel.set_ylim(low - 0.7 * (high - low), high)  # room for the legend
+    panel.legend(loc="lower center", framealpha=0.9)
 
 
 def further(panel: pyplot.Axes, scores: pandas.DataFrame, given: Parameters) -> None:
@@ -119,6 +125,7 @@ def further(panel: pyplot.Axes, scores: pandas.DataFrame, given: Parameters) -> 
             )
     if panel.lines:
         panel.axhline(0.0, color="black", linewidth=0.9, linestyle=lines.DASHES)
-        panel.legend(loc="best", framealpha=0.9, ncols=2)
+        panel.set_ylim(-14, None)  # room for the legend
+        panel.legend(loc="lower left", framealpha=0.9, ncols=2)
     powers(panel.xaxis)
     powers(panel.yaxis)

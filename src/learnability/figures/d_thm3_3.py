@@ -7,11 +7,17 @@ import pandas
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from learnability.claims.d_thm3_3 import CONDITIONS, Parameters, outcomes
+from learnability.claims.d_thm3_3 import Parameters, outcomes
 from learnability.figures import lines, seeds, style
 from learnability.figures.descent import empty, powers, ways
 
 CURVES = ("hero",)
+SYMBOLS = {
+    "h": r"$h_{\max}/h_{\mathrm{NT}}$ in phase 2",
+    "norm": r"$\sqrt{6pL}/\|V^{(T+1)}\|$",
+    "ball": r"$\tau\,/$ distance moved",
+    "tau": r"limit on $\tau$ (Lemma D.8) $/\tau$",
+}
 
 
 def draw(scores: pandas.DataFrame, given: Parameters, curves: pandas.DataFrame) -> Figure:
@@ -35,7 +41,9 @@ def first_phase(panel: pyplot.Axes, way: pandas.DataFrame) -> None:
         panel.plot(one.log10_t, one.log10_loss, color=seeds.colour(i), linewidth=1.0, label=f"$p = {p:.0f}$")
     n, depth = way.N.iloc[0], way.L.iloc[0]
     panel.axhline(-(1 + 24 * depth) * numpy.log10(n), color="black", linewidth=0.9, linestyle=lines.DASHES)
-    panel.legend(title=rf"$L = {depth:.0f}$; dashed: $n^{{-(1+24L)}}$", loc="lower left", framealpha=0.9)
+    panel.legend(
+        title=rf"$L = {depth:.0f}$; dashed: $n^{{-(1+24L)}}$", loc="lower left", framealpha=0.9, title_fontsize=7
+    )
     powers(panel.xaxis)
     powers(panel.yaxis)
 
@@ -48,7 +56,7 @@ def steps(panel: pyplot.Axes, rows: pandas.DataFrame) -> None:
     for i, (depth, mine) in enumerate(rows.groupby("L")):
         for column, marker, text in (
             ("phase1_log10_t", "o", "measured"),
-            ("phase1_log10_T", "v", "$T$ of the theorem"),
+            ("phase1_log10_T", "v", "$T$"),
         ):
             table = mine.groupby("d")[column].mean()
             look = {"color": seeds.colour(i), "marker": marker, "markersize": 3.5, "linewidth": 1.0}
@@ -60,7 +68,7 @@ def steps(panel: pyplot.Axes, rows: pandas.DataFrame) -> None:
     lines.ticks_at(panel.xaxis, sorted(rows.d.unique()), apart=0.08)
     powers(panel.yaxis)
     panel.set_ylim(panel.get_ylim()[0], panel.get_ylim()[1] + 0.5 * numpy.ptp(panel.get_ylim()))
-    panel.legend(loc="upper center", framealpha=0.9, ncols=2)
+    panel.legend(loc="upper center", framealpha=0.9, ncols=2, columnspacing=1.0)
 
 
 def second_phase(panel: pyplot.Axes, rows: pandas.DataFrame) -> None:
@@ -80,8 +88,9 @@ def second_phase(panel: pyplot.Axes, rows: pandas.DataFrame) -> None:
     panel.axhline(0.0, color="black", linewidth=0.9, linestyle=lines.DASHES)
     panel.set_xscale("log")
     lines.ticks_at(panel.xaxis, sorted(rows.d.unique()), apart=0.08)
+    panel.set_ylim(panel.get_ylim()[0], panel.get_ylim()[1] + 0.6 * numpy.ptp(panel.get_ylim()))
     powers(panel.yaxis)
-    panel.legend(loc="best", framealpha=0.9)
+    panel.legend(loc="upper left", framealpha=0.9)
 
 
 def conditions(panel: pyplot.Axes, rows: pandas.DataFrame) -> None:
@@ -91,15 +100,16 @@ def conditions(panel: pyplot.Axes, rows: pandas.DataFrame) -> None:
         return empty(panel, "nothing was run")
     found = outcomes(rows).where(lambda table: table > 0)
     for j, (_, mine) in enumerate(rows.groupby("L")):
-        for i, (name, text) in enumerate(CONDITIONS.items()):
+        for i, name in enumerate(SYMBOLS):
             table = numpy.log10(found.loc[mine.index, name]).groupby(mine.d).mean()
             look = {"color": seeds.colour(i), "marker": "osD^"[i], "markersize": 3.5, "linewidth": 1.0}
             look |= {"markerfacecolor": seeds.colour(i) if not j else "white", "linestyle": "-" if not j else ":"}
-            panel.plot(table.index, table, **look, label="" if j else text)
+            panel.plot(table.index, table, **look, label="" if j else SYMBOLS[name])
     panel.axhline(0.0, color="black", linewidth=0.9, linestyle=lines.DASHES)
     panel.set_xscale("log")
     lines.ticks_at(panel.xaxis, sorted(rows.d.unique()), apart=0.08)
+    panel.set_ylim(panel.get_ylim()[0] - 0.9 * numpy.ptp(panel.get_ylim()), panel.get_ylim()[1])
     powers(panel.yaxis)
     depths = sorted(rows.L.unique())
     title = f"$L = {depths[0]:.0f}$" + (f"; open: $L = {depths[-1]:.0f}$" if len(depths) > 1 else "")
-    panel.legend(title=title, loc="best", framealpha=0.9)
+    panel.legend(title=title, loc="lower center", framealpha=0.9, title_fontsize=7)

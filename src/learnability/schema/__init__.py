@@ -178,11 +178,12 @@ class Experiment(Strict):
     def _suits_paper_d(self, name: str) -> None:
         """Paper D's methods are for its data sets and for nothing else; all others need three splits."""
         spec, teacher, at = self.learners[name], self.teacher, ("learners", name, "train")
-        for methods, sets, kind in ((SmoothedBase, SphereTeacher, "sphere"), (Definition, LineTeacher, "line")):
-            if isinstance(spec, methods) != isinstance(teacher, sets):
-                if isinstance(spec, methods):
-                    raise wrong(at, f"{spec.train} is for a teacher of kind: {kind}, got {teacher.kind}")
-                raise wrong(at, f"{spec.train} is not for a teacher of kind: {kind}")
+        pairs = ((SmoothedBase, SphereTeacher, "sphere", "interpolate, two_phases, margin"),)
+        for methods, sets, kind, words in (*pairs, (Definition, LineTeacher, "line", "definition")):
+            if isinstance(spec, methods) and not isinstance(teacher, sets):
+                raise wrong(at, f"{spec.train} is for a teacher of kind: {kind}, got {teacher.kind}")
+            if isinstance(teacher, sets) and not isinstance(spec, methods):
+                raise wrong(at, f"must be one of {words} for a teacher of kind: {kind}, got {spec.train}")
         for size in ("n_val", "n_test"):
             if not isinstance(spec, SmoothedBase | Definition) and not getattr(self.data, size):
                 raise wrong(("data", size), f"must be > 0: learner {name} is measured there")

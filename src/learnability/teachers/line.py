@@ -27,10 +27,12 @@ class Teacher(Composite):
 
     def inputs(self, n: int, generator: torch.Generator) -> Tensor:
         """n arguments (n, 1), in order: half of them even on [-8, 8], the rest geometric to +-reach, and 0."""
-        even = torch.linspace(-8, 8, min(n, n // 2 | 1), dtype=torch.float64)  # odd: 0 is in the middle
-        far = torch.logspace(math.log10(LEAST), math.log10(self.reach), (n - len(even)) // 2, dtype=torch.float64)
-        u = torch.cat([even, far, -far])
-        return torch.cat([u, u[: n - len(u)]]).sort().values[:, None]
+        beside = (n // 2 | 1) // 2  # of the even ones, on either side of 0
+        even = torch.linspace(0, 8, beside + 1, dtype=torch.float64)[1:]
+        rest = max(0, (n - 1) // 2 - beside)
+        far = torch.logspace(math.log10(LEAST), math.log10(self.reach), rest, dtype=torch.float64)
+        u = torch.cat([torch.zeros(1, dtype=torch.float64), even, -even, far, -far])
+        return torch.cat([u, u[:1]])[:n].sort().values[:, None]  # n even: 0 twice
 
     def __call__(self, x: Tensor) -> Tensor:
         """max(u, 0): (..., 1) -> (..., 1)."""

@@ -114,7 +114,7 @@ class DenseStack(nn.Module):
             for layer, _ in self.network.layers():
                 special = self._special(i)
                 ends = special.threshold_nabla(layer), special.threshold_triangle(layer + 1)
-                found[i, layer - 2] = torch.tensor(ends)
+                found[i, layer - 2] = torch.tensor(ends, dtype=torch.float64)
         return found.flatten(1)
 
     def _special(self, i: int) -> paper_a.SpecialCase:

@@ -37,6 +37,7 @@ from learnability.learners.logistic import Data, Learner, Point
 GAMMA = 1 - 1 / math.sqrt(2)  # L-stable
 SAFETY, SLOWEST, FASTEST = 0.9, 0.1, 3.0  # bounds on how a step may change
 LEAST_STEP = 1e-14  # of log J: a network that needs smaller steps is given up
+CACHED = 2**18  # weights of the networks that go together: with all that a step touches they stay in the cache
 NEAR = 1e-3  # of log_time, to the latest
 CLOSEST = 1e-6  # of log J: steps that end at ``until`` are no shorter, or rounding could keep a network above it
 NEGLIGIBLE = 1e-4  # of a network's largest curvature: weaker ones are taken explicitly
@@ -78,16 +79,18 @@ def advance(
     A network that tried ``most`` steps, needs steps below ``LEAST_STEP``, or whose ``log_time`` is within ``NEAR``
     of ``latest`` (R,) is left where it is.
     """
-    while True:
-        alive = (state.log_loss > until) & (state.tried < most) & (state.step > LEAST_STEP)
-        if latest is not None:
-            alive &= state.log_time < latest - NEAR
-            # time grows at most as fast as the loss falls, once it is long: no step goes far beyond the latest
-            state.step = torch.where(alive, torch.minimum(state.step, latest - state.log_time), state.step)
-        rows = alive.nonzero().squeeze(1)
-        if not len(rows):
-            return state.log_loss <= until
-        _round(network, state, data, until, rtol, rows)
+    for chunk in torch.arange(len(state.v), device=state.v.device).split(max(1, CACHED // network.size)):
+        while True:
+            alive = (state.log_loss > until) & (state.tried < most) & (state.step > LEAST_STEP)
+            if latest is not None:
+                alive &= state.log_time < latest - NEAR
+                # time grows at most as fast as the loss falls, once it is long: no step goes far beyond the latest
+                state.step = torch.where(alive, torch.minimum(state.step, latest - state.log_time), state.step)
+            rows = chunk[alive[chunk]]
+            if not len(rows):
+                break
+            _round(network, state, data, until, rtol, rows)
+    return state.log_loss <= until
 
 
 def _round(network: Learner, state: State, data: Data, until: Tensor, rtol: float, rows: Tensor) -> None:
@@ -152,7 +155,8 @@ class Solver:
         system = (
             torch.eye(most, dtype=v.dtype, device=v.device) + self.root[:, :, None] * gram * self.root[:, None, :]
         )
-        self.factor = torch.linalg.cholesky(system)
+        factor, failed = torch.linalg.cholesky_ex(system)
+        self.factor = torch.where((failed > 0)[:, None, None], math.nan, factor)  # not finite: a step not kept
 
     def __call__(self, r: Tensor) -> Tensor:
         if self.columns is None:

@@ -144,14 +144,14 @@ def _train(job, part, samples, place, device, curves, rows, say) -> Tensors:
 
 def _paper_d(job, part, samples, place, device, curves, rows, say) -> Tensors:
     """Paper D's methods take their points as they are, all of them to train on, in float64."""
-    from learnability.verbs import logistic, margins
+    from learnability.verbs import logistic, margins, two_phases
 
     points = sample.points(samples, part.teacher.model_dump(mode="json"), part.data.model_dump(mode="json"))
     place.mkdir(parents=True, exist_ok=True)
     if job.spec.train == "interpolate":
         return logistic.by_interpolation(job, part, points, place, device, curves, say, rows)
     if job.spec.train == "two_phases":
-        return logistic.by_two_phases(job, part, points, place, curves, say, rows)
+        return two_phases.by_two_phases(job, part, points, place, curves, say, rows)
     by = {"margin": margins.by_margin, "definition": margins.by_definition}
     return by[job.spec.train](job, part, points, curves, say, rows)
 
