@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.collections import QuadMesh
-from matplotlib.text import Text
 
 from dense_figure_cases import GIVEN, SCORES, dense3, depths, trained
 from figure_cases import poorer
+from figure_checks import drawn, draws_all, same_bytes_and_readable, strict  # noqa: F401
 from learnability import claims, figures
 from learnability.artifacts import write_frame
-from learnability.figures import seeds, stages, style
+from learnability.figures import seeds, stages
 from learnability.verbs import figure as verb
-
-
-@pytest.fixture(autouse=True)
-def strict():
-    """A warning of matplotlib or numpy is a figure that has gone wrong somewhere."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-    pyplot.close("all")
 
 
 def draw(claim: str, scores: pd.DataFrame | None = None):
@@ -36,36 +24,14 @@ def draw(claim: str, scores: pd.DataFrame | None = None):
     return figures.load(claim).draw(scores, given, *more)
 
 
-def drawn(panel, label: str) -> tuple[np.ndarray, np.ndarray]:
-    """x and y of the line with this label."""
-    (line,) = [line for line in panel.lines if line.get_label() == label]
-    return np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
-
-
 @pytest.mark.parametrize("claim", SCORES)
 def test_poor_scores_are_drawn(claim):
-    """Nothing beyond the limits of the axes is asked for (warnings are errors), and axes say what they show."""
-    for name, scores in poorer(SCORES[claim]()).items():
-        figure = draw(claim, scores)
-        if name == "hero alone":  # the layout of all of them would take long
-            figure.get_layout_engine().execute(figure)
-        for panel in figure.axes:
-            assert panel.get_ylabel() or panel.get_xlabel(), name
-            assert all(np.isfinite([*panel.get_xlim(), *panel.get_ylim()])), name
-        pyplot.close(figure)
+    draws_all(lambda scores: draw(claim, scores), poorer(SCORES[claim]()))
 
 
 @pytest.mark.parametrize("claim", SCORES)
 def test_same_scores_same_bytes_and_text_that_can_be_read(claim):
-    found = []
-    for _ in range(2):
-        figure, file = draw(claim), io.BytesIO()
-        figure.set_layout_engine("none")  # takes as long as all the rest
-        figure.savefig(file, format="svg", metadata={"Date": None})
-        found.append(file.getvalue())
-    assert found[0] == found[1]
-    sizes = [t.get_fontsize() for t in figure.findobj(Text) if t.get_text()]
-    assert min(sizes) >= 6.5 and figure.get_figwidth() <= 2 * style.COLUMN
+    same_bytes_and_readable(lambda: draw(claim))
 
 
 def test_the_heat_map_has_a_row_a_layer_and_marks_every_stage():

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot
-from matplotlib.text import Text
 
 from descent_scores import interpolation, random_starts, way
+from figure_checks import draws_all, same_bytes_and_readable, strict  # noqa: F401
 from learnability import claims, figures
-from learnability.figures import style
 
 GIVEN = {
     "D-thm3.1": {"methods": ["huber", "swish"], "beyond": ["larger-alpha", "larger-h"]},
@@ -21,15 +16,6 @@ GIVEN = {
     "D-thm3.3": {"methods": ["shallow", "deeper"]},
 }
 SCORES = {"D-thm3.1": interpolation, "D-lemmas": interpolation, "D-thm3.3": random_starts}
-
-
-@pytest.fixture(autouse=True)
-def strict():
-    """A warning of matplotlib or numpy is a figure that has gone wrong somewhere."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-    pyplot.close("all")
 
 
 def draw(claim: str, scores: pd.DataFrame | None = None, curves: pd.DataFrame | None = None):
@@ -56,25 +42,12 @@ def poorer(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 @pytest.mark.parametrize("claim", SCORES)
 def test_poor_scores_are_drawn(claim):
-    for name, scores in poorer(SCORES[claim]()).items():
-        figure = draw(claim, scores)
-        for panel in figure.axes:
-            assert all(np.isfinite([*panel.get_xlim(), *panel.get_ylim()])), name
-        figure.savefig(io.BytesIO(), format="png", dpi=30)
-        pyplot.close(figure)
+    draws_all(lambda scores: draw(claim, scores), poorer(SCORES[claim]()))
 
 
 @pytest.mark.parametrize("claim", SCORES)
 def test_same_scores_same_bytes_and_text_that_can_be_read(claim):
-    found = []
-    for _ in range(2):
-        figure, file = draw(claim), io.BytesIO()
-        figure.savefig(file, format="svg", metadata={"Date": None})
-        found.append(file.getvalue())
-    assert found[0] == found[1]
-    sizes = [t.get_fontsize() for t in figure.findobj(Text) if t.get_text()]
-    assert min(sizes) >= 6.5 and figure.get_figwidth() <= 2 * style.COLUMN
-    assert all(panel.get_title() for panel in figure.axes if panel.get_visible())
+    same_bytes_and_readable(lambda: draw(claim))
 
 
 def test_the_loss_lies_below_its_bound_and_begins_at_one():

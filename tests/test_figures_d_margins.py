@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot
-from matplotlib.text import Text
 
+from figure_checks import drawn, draws_all, same_bytes_and_readable, strict  # noqa: F401
 from learnability import claims, figures
-from learnability.figures import style
 from margin_scores import ACTIVATIONS, DATA, activations, assumption, clustered, lost, proposition, random_labels
 
 SCORES = {"D-def2.1": activations, "D-asm3.2": assumption, "D-propC.1": proposition}
 GIVEN = {"D-def2.1": ACTIVATIONS, "D-asm3.2": DATA}
 
 
-@pytest.fixture(autouse=True)
-def strict():
-    """A warning of matplotlib or numpy is a figure that has gone wrong somewhere."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-    pyplot.close("all")
-
-
 def draw(claim: str, scores: pd.DataFrame | None = None):
     scores = SCORES[claim]() if scores is None else scores.reset_index(drop=True)
     return figures.load(claim).draw(scores, claims.load(claim).Parameters(**GIVEN.get(claim, {})))
-
-
-def drawn(panel, label: str) -> tuple[np.ndarray, np.ndarray]:
-    """x and y of the line with this label."""
-    (line,) = [line for line in panel.lines if line.get_label() == label]
-    return np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
 
 
 def panel_of(figure, start: str):
@@ -67,28 +47,12 @@ def poorer(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 @pytest.mark.parametrize("claim", SCORES)
 def test_poor_scores_are_drawn(claim):
-    """Nothing beyond the limits of the axes is asked for (warnings are errors), and axes say what they show."""
-    for name, scores in poorer(SCORES[claim]()).items():
-        figure = draw(claim, scores)
-        if name in ("hero alone", "nothing"):  # the layout of all of them would take long
-            figure.get_layout_engine().execute(figure)
-        for panel in figure.axes:
-            assert panel.get_ylabel() or panel.get_xlabel(), name
-            assert all(np.isfinite([*panel.get_xlim(), *panel.get_ylim()])), name
-        pyplot.close(figure)
+    draws_all(lambda scores: draw(claim, scores), poorer(SCORES[claim]()))
 
 
 @pytest.mark.parametrize("claim", SCORES)
 def test_same_scores_same_bytes_and_text_that_can_be_read(claim):
-    found = []
-    for _ in range(2):
-        figure, file = draw(claim), io.BytesIO()
-        figure.set_layout_engine("none")  # takes as long as all the rest
-        figure.savefig(file, format="svg", metadata={"Date": None})
-        found.append(file.getvalue())
-    assert found[0] == found[1]
-    sizes = [t.get_fontsize() for t in figure.findobj(Text) if t.get_text()]
-    assert min(sizes) >= 6.5 and figure.get_figwidth() <= 2 * style.COLUMN
+    same_bytes_and_readable(lambda: draw(claim))
 
 
 def test_every_activation_has_a_row_and_what_fails_is_told_apart():

@@ -146,6 +146,21 @@ def test_replicas_do_not_mix():
             torch.testing.assert_close(value[0], whole.tensors()[name][r], rtol=1e-6, atol=1e-9)
 
 
+def test_steps_that_are_too_long_are_taken_back():
+    net, data = Learner(4, 4, 2, "swish"), sphere(1, 3, 4, 0.5)
+    v = fitted(net, data, steps=40)
+    first, found = net.log_loss(v, data), []
+    for step in (1e-4, 3.0):
+        state = flow.begin(net, v, data, step)
+        assert flow.advance(net, state, data, first - 3, 1e-5).all()
+        found.append((state.log_time + state.log_loss - first).item())
+    assert found[0] == pytest.approx(found[1], abs=1e-3) and state.kept < state.tried
+    again = flow.begin(net, v, data, 3.0)
+    flow.advance(net, again, data, first - 3, 1e-5, most=1)
+    assert (again.tried, again.kept, again.log_time) == (1, 0, -math.inf) and torch.equal(again.v, v)
+    assert 3 * flow.SLOWEST <= again.step.item() < 3
+
+
 def test_marks_on_the_way_change_little():
     net, data = Learner(5, 5, 2), sphere(1, 10, 5, 1e-3, seed=2)
     v = fitted(net, data, steps=300)

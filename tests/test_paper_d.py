@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from learnability.theory import paper_d as pd
+from sixty_digits import digits, near  # noqa: F401
 
 CASES = [  # L, p, ||V||, log J, h, log alpha
     (1, 1, 1.7, -2.5, 0.9, 1.0),
@@ -20,17 +20,6 @@ CASES = [  # L, p, ||V||, log J, h, log alpha
     (3, 7, 12.5, -9000.0, 0.25, 8000.0),
     (4, 1024, 77.0, -123456.0, 1e-9, 1e5),
 ]
-
-
-@pytest.fixture(autouse=True)
-def digits():
-    with mpmath.workdps(60):
-        yield
-
-
-def near(found, expected) -> bool:
-    """A log against the exact number: same to 1e-12 of the log, or of 1."""
-    return abs(float(found) - float(mp.log(expected))) <= 1e-12 * max(1.0, abs(float(mp.log(expected))))
 
 
 @pytest.mark.parametrize(("L", "p", "norm", "log_loss", "h", "log_alpha"), CASES)

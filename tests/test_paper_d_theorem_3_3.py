@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import math
 
-import mpmath
 import numpy as np
 import pytest
 from mpmath import mp, mpf
 from scipy.special import erfc
 
 from learnability.theory import paper_d as pd
+from sixty_digits import digits, near  # noqa: F401
 
 # n, L, gamma, delta, c_1, p
 WIDE = [(3, 1, 1.0, 0.1, 1.0, 10.0), (10, 2, 0.3, 0.01, 2.5, 1e6), (1000, 4, 1e-3, 1e-4, 0.5, 1e40)]
-
-
-@pytest.fixture(autouse=True)
-def digits():
-    with mpmath.workdps(60):
-        yield
-
-
-def near(found, expected) -> bool:
-    """A log against the exact number: same to 1e-12 of the log, or of 1."""
-    return abs(float(found) - float(mp.log(expected))) <= 1e-12 * max(1.0, abs(float(mp.log(expected))))
 
 
 @pytest.mark.parametrize(("n", "L", "gamma", "delta", "c_1", "p"), WIDE)
