@@ -44,7 +44,8 @@ def test_plain_network_is_the_same_function() -> None:
 
 def test_bench_writes_its_table(tmp_path: Path) -> None:
     code = (
-        "from learnability.bench import gram, throughput, startup, __main__ as bench;"
+        "from learnability.bench import descent, gram, throughput, startup, __main__ as bench;"
+        "descent.FALL, descent.PEERS = 0.05, {'LSODA': 1e-4};"
         "gram.SIZES, gram.LARGE, gram.ROUNDS = (500,), 5000, 1;"
         "throughput.ROUNDS = 1; throughput.REPLICAS[50] = 16;"
         "measured = startup.measure; startup.measure = lambda say: measured(say, rounds=1);"
@@ -59,6 +60,6 @@ def test_bench_writes_its_table(tmp_path: Path) -> None:
     assert names[:4] == ["stack m=50"] * 3 + ["arithmetic m=50"]
     grams = ["tangent Gram n=500", "tangent Gram on hypercube n=500", "Gram memory n=5000"]
     assert names[4:7] == grams and float(rows[6]["ours"]) < 2 * float(rows[6]["peer"])
-    assert "start judge" in names and "start train (SGD)" in names
+    assert names[7] == "sliding flow L=3 p=8" and "start judge" in names and "start train (SGD)" in names
     for row in rows:
         assert abs(float(row["ratio"]) - float(row["ours"]) / float(row["peer"])) < 0.02 * float(row["ratio"])

@@ -12,7 +12,7 @@ for pool in ("OMP", "MKL", "OPENBLAS"):  # before torch: one thread for every si
     os.environ[f"{pool}_NUM_THREADS"] = "1"
 
 from learnability.artifacts import write_text  # noqa: E402
-from learnability.bench import gram, startup, throughput  # noqa: E402
+from learnability.bench import descent, gram, startup, throughput  # noqa: E402
 from learnability.training.device import set_threads  # noqa: E402
 
 OUTPUT = Path("results/bench/bench.csv")
@@ -46,6 +46,7 @@ def main(widths: list[int]) -> None:
         achieved = speeds.stack * throughput.flops(width) / 1e9
         rows.append(row(f"arithmetic m={width}", achieved, peak, "1024^3 matrix product", "GFLOP/s"))
     rows += [row(*line) for line in gram.measure(say)]
+    rows += [row(*line) for line in descent.measure(say)]
     seconds = startup.measure(say)
     bare = seconds.pop("import torch")
     rows += [row(f"start {verb}", value, bare, "import torch", "s") for verb, value in seconds.items()]
