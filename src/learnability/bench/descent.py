@@ -2,8 +2,8 @@
 
 A Huberized-ReLU network, L = 3, p = 8, 16 random points, h = 1e-4, until its loss has fallen by e^FALL. The peers
 integrate dV/ds = -g / |g|^2, dt/ds = 1 / (J |g|^2), with the same gradient g of log J: LSODA, which turns to BDF
-where it is stiff, at a tolerance at which it agrees with ours to 1e-3 in log t, and DOP853, explicit, which does not
-get that far at the one given here (every log t is printed).
+where it is stiff, at a tolerance at which it agrees with ours to 1e-3 in log t, and DOP853, explicit, which does
+not get that far at the one given here (every log t is printed).
 """
 
 from __future__ import annotations
