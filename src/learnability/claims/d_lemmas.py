@@ -7,7 +7,8 @@ then follow from (I2), (I3) and Lemma B.5, and (I2), (I3) are among what is meas
 
 Supported: every slack of at least ``min_instances`` instances that count is at or above 0, for (I1) above
 ``accuracy``, the error of its time. Contradicted: one is below -``rounding`` (for (I1) -``accuracy``). Otherwise
-inconclusive. The number is the least ratio 10^slack of them all; (I2) is an equality at t = 1, so it is near 1.
+inconclusive. The number is the least ratio 10^slack of all but (I2), which is an equality at t = 1: a least number,
+so it has no interval.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ import pandas
 from pydantic import Field
 
 from learnability.claims import Judgement
-from learnability.claims.dense import geometric, judged, too_few
-from learnability.claims.descent import finished, hypotheses, unmet
+from learnability.claims.dense import judged, too_few
+from learnability.claims.descent import finished, hypotheses, least_ratio, unmet
+from learnability.claims.stats import Interval
 from learnability.schema.base import Strict
 
 ID = "D-lemmas"
 PAPER = "D"
 STATEMENT = "Lemmas 4.2-4.5 and the inductive hypotheses I1-I3 hold along the way"
 AXES = {"L", "d", "N"}
-UNIT = "least (greater side) / (lesser side)"
+UNIT = "least (greater side) / (lesser side), (I2) aside"
 LEMMAS = {
     "4.2": "Lemma 4.2, Lip of the gradient",
     "4.3": "Lemma 4.3, gradient from above",
@@ -83,8 +85,8 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
         "from tight to loose, the least ratio on an instance: "
         + ", ".join(f"{name} {_power(table[name].min())}..{_power(table[name].max())}" for name in tight),
     ]
-    worst = table.min(axis=1).sort_values()  # in an order that is not the file's
-    return judged(word, geometric(10**worst), 1.0, notes, details)
+    least = least_ratio(table.drop(columns="I2").min(axis=None))
+    return judged(word, Interval(least, least, least, int(counted.seed.nunique())), 1.0, notes, details)
 
 
 def _details(counted: pandas.DataFrame, table: pandas.DataFrame) -> dict:

@@ -10,7 +10,7 @@ exchanged. c = 1/32 is this bound at the worst sizes |S_+|, |S_-| that (a) and (
              with Student's intervals at level 1 - 0.05 / 3: two slopes, and the control's
 
 At fixed n the margin of random labels goes to a constant with p as well; it is n that tells the two apart. So the
-control is random labels (the joined experiments), whose gamma should fall as n^-1/2.
+control is random labels (the joined experiments), whose gamma falls with n.
 
 Supported: the certified gamma is at least c on every start, both slopes' intervals lie within +-``flat``, and the
 interval of the control's slope in log n lies below -``flat``. Contradicted: gamma is below c on some start, W* is

@@ -7,9 +7,10 @@ the loss has fallen by e^fallen, far beyond t = 1/Q. An instance counts if it me
 
 Supported: at least ``min_instances`` count, all that were asked for do, and the slack of each is above ``accuracy``
 (what the flow's time may be off by). Contradicted: an instance that counts has a slack below -``accuracy``.
-Otherwise inconclusive. The same rule is put to runs that fail a hypothesis on purpose (``others``) and to Q a
-million times too large (``q_control``): if one of the former came out supported, or the latter not contradicted,
-the check has no teeth and the claim is inconclusive. The number is the least ratio 10^slack: geometric mean and
+Otherwise inconclusive. The same rule is put to runs outside the hypotheses (``others``), which may not come out
+supported, and to Q a million times too large (``q_control``), which must come out contradicted; and among the runs
+with ever larger alpha (``beyond``) some must break the bound. If not, the check has no teeth and the claim is
+inconclusive. The number is the least ratio 10^slack: geometric mean and
 interval over the seeds of the setting where it is least. How much larger alpha and h may be (``beyond``) is told.
 """
 
@@ -22,8 +23,8 @@ import pandas
 from pydantic import Field
 
 from learnability.claims import Judgement, Word
-from learnability.claims.dense import geometric, judged, span, too_few
-from learnability.claims.descent import SETTING, by_depth, finished, hypotheses, unmet
+from learnability.claims.dense import judged, span, too_few
+from learnability.claims.descent import SETTING, by_depth, finished, hypotheses, over_seeds, unmet
 from learnability.schema.base import Strict
 
 ID = "D-thm3.1"
@@ -88,6 +89,8 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     controls[large] = decide(rows, given, given.q_control)
     blunt = [name for name, (found, _) in controls.items() if found == "supported" and name != large]
     blunt += [large] if controls[large][0] != "contradicted" else []
+    further = scores[scores.learner.isin(given.beyond)]
+    blunt += [] if not given.beyond or (further.steps_I1 < 0).any() else ["no run with larger alpha"]
     if word == "supported" and blunt:
         word, reason = "inconclusive", f"the check has no teeth: {', '.join(blunt)} is not told apart"
     known = rows[numpy.isfinite(slack(rows))].assign(slack=lambda r: slack(r))
@@ -100,8 +103,7 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     details = _details(scores, known, controls, given)
     notes = [reason, *_notes(known, details, given)]
     values = 10 ** worst.sort_values("seed").slack
-    interval = geometric(values if len(values) > 1 else [*values, *values])
-    return judged(word, interval, 1.0, notes, details)
+    return judged(word, over_seeds(values), 1.0, notes, details)
 
 
 def _details(
@@ -117,8 +119,18 @@ def _details(
         "log10 alpha Lip": float(known.end_log10_alpha_lip.max()),
         "controls": {name: list(found) for name, found in controls.items()},
         "largest factor that holds": {name: beyond(scores[scores.learner == name]) for name in given.beyond},
+        "largest factor tried": {name: _tried(scores[scores.learner == name]) for name in given.beyond},
         "steps against flow": _agreement(scores),
     }
+
+
+def _axis(rows: pandas.DataFrame) -> str:
+    """What was made larger."""
+    return "given_alpha_times" if rows.given_alpha_times.nunique() > 1 else "given_h_times"
+
+
+def _tried(rows: pandas.DataFrame) -> float:
+    return float(rows[_axis(rows)].max()) if len(rows) else 0.0
 
 
 def _digits(values: pandas.Series) -> str:
@@ -136,7 +148,7 @@ def beyond(rows: pandas.DataFrame) -> dict[str, float]:
     """L -> the largest multiple of alpha_max (or of h_max) up to which every seed stays below the bound."""
     found = {}
     for depth, mine in rows.groupby("L"):
-        axis = "given_alpha_times" if mine.given_alpha_times.nunique() > 1 else "given_h_times"
+        axis = _axis(mine)
         path = mine.least_I1 if "least_I1" in mine and mine.least_I1.notna().any() else mine.steps_I1
         worst = numpy.fmin(path, mine.steps_I1).groupby(mine[axis]).min().sort_index()
         holds = (worst > 0).cummin()
@@ -149,7 +161,9 @@ def _notes(known: pandas.DataFrame, details: dict[str, Any], given: Parameters) 
     notes = [f"least ratio {ratios}"]
     for name, factors in details["largest factor that holds"].items():
         if factors:
-            notes.append(f"{name} holds up to {', '.join(f'{v:.0e} (L = {k})' for k, v in factors.items())} times")
+            tried = details["largest factor tried"][name]
+            said = [f"{'>= ' if v >= tried else ''}{v:.0e} (L = {k})" for k, v in factors.items()]
+            notes.append(f"{name} holds up to {', '.join(said)} times")
     said = ", ".join(f"{name} {found[0]}" for name, found in details["controls"].items())
     exponents = ", ".join(f"{v} (L = {k})" for k, v in details["exponent by L"].items())
     notes.append(f"controls: {said}")

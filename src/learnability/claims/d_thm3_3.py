@@ -5,11 +5,12 @@ to J < n^-(1+24L) is held against T, then the descent goes on to T, and phase 2 
 its loss held against the theorem's rate (constant 50 of the proof) and against Theorem 3.1's bound. Steps are those
 of the gradient flow, its time over alpha. gamma (Assumption 3.2) is exact.
 
-At every depth, at the largest p (``judged``). Supported: every seed reaches the threshold within T and stays below
-the rate, gamma lies in (0, 1], and Theorem 3.1 applies to phase 2 (h_NT < h_max there). Contradicted: with gamma in
-(0, 1] more than a share 4 delta of the seeds fail a conclusion, which is what the theorem allows. Otherwise
-inconclusive. 'p large enough' is a polynomial that the paper does not give; what its proof asks for with constants
-1, and which of its conditions fail as p shrinks, is reported. The number is T / (steps to the threshold).
+At every depth, at the largest p. Supported: every seed reaches the threshold within T and stays below the rate,
+gamma lies in (0, 1], the descent was followed to T, and Theorem 3.1 applies to phase 2 (h_NT < h_max there).
+Contradicted: with gamma in (0, 1] so many seeds fail a conclusion that a share of 4 delta, which the theorem
+allows, would do it in one case of 20 at most (binomial). Otherwise inconclusive. 'p large enough' is a polynomial
+that the paper does not give; what its proof asks for with the config's constants, and which of its conditions fail
+as p shrinks, is reported. The number is T / (steps to the threshold).
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from typing import Annotated, Any
 import numpy
 import pandas
 from pydantic import Field
+from scipy.special import bdtrc
 
 from learnability.claims import Judgement
-from learnability.claims.dense import geometric, judged, span, too_few
+from learnability.claims.dense import judged, span, too_few
+from learnability.claims.descent import over_seeds
 from learnability.schema.base import Strict
 
 ID = "D-thm3.3"
@@ -29,6 +32,7 @@ PAPER = "D"
 STATEMENT = "from a random start, alpha_NT brings J below n^-(1+24L) within T steps, then alpha_max at rate 1/t"
 AXES = {"L", "d"}
 UNIT = "T / steps to J < n^-(1+24L)"
+NEAR = 0.01  # log10: what of T may be missing
 CONDITIONS = {  # what the proof uses: name -> (column, log10 or plain, text); a ratio of allowed to measured
     "h": "h_max / h_NT at T+1",
     "norm": "sqrt(6pL) / |V^(T+1)|",
@@ -78,26 +82,26 @@ def judge(scores: pandas.DataFrame, given: Parameters) -> Judgement:
     seeds = int(ends.groupby("L").seed.nunique().min())
     assumed = ends.start_gamma.between(0, 1, inclusive="right")
     failed = (top[["time", "rate"]] < 1).any(axis=1)
-    share = failed[assumed].groupby(ends.L[assumed]).mean()
+    share = failed[assumed].groupby(ends.L[assumed]).agg(["sum", "size", "mean"])
+    chance = bdtrc(share["sum"] - 1, share["size"], 4 * given.delta)  # of as many failures or more
     if seeds < given.min_seeds:
         return too_few(seeds, given.min_seeds, 1.0, details)
-    if (share > 4 * given.delta).any():
-        word, reason = (
-            "contradicted",
-            f"fails on {span(share)} of the seeds at the largest p, 4 delta = {4 * given.delta:g}",
-        )
+    if (chance <= 0.05).any():
+        reason = f"fails on {span(share['mean'])} of the seeds at the largest p, 4 delta = {4 * given.delta:g}"
+        word = "contradicted"
     elif failed.any() or not assumed.all():
         word, reason = "inconclusive", "some seeds fail, or have no margin"
+    elif "phase1_log10_short" in ends and (ends.phase1_log10_short > NEAR).any():
+        word, reason = "inconclusive", "a descent was not followed to T"
     elif (top.h < 1).any():
         word, reason = "inconclusive", "Theorem 3.1 does not apply to phase 2: h_NT >= h_max"
     else:
         word, reason = "supported", "both phases as stated on every seed at the largest p"
     times = top.time.loc[ends.sort_values("seed", kind="stable").index]
-    times = times[times > 0]
-    least = times.groupby(ends.L).apply(lambda t: numpy.log10(t).mean()).idxmin() if len(times) else None
-    if least is None:
-        return too_few(0, given.min_seeds, 1.0, details)
-    return judged(word, geometric(times[least == ends.L]), 1.0, [reason, *_notes(rows, details)], details)
+    means = numpy.log10(times.where(times > 0)).groupby(ends.L).mean()  # NaN where no seed got there
+    least = means.idxmin() if means.notna().all() else means.index[means.isna()][0]
+    chosen = times[(times > 0) & (ends.L.reindex(times.index) == least)]
+    return judged(word, over_seeds(chosen), 1.0, [reason, *_notes(rows, details)], details)
 
 
 def _details(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, Any]:
@@ -138,6 +142,9 @@ def _notes(rows: pandas.DataFrame, details: dict[str, Any]) -> list[str]:
             f" (n^(2+24L) = 1e{(2 + 24 * depth) * numpy.log10(n):.1f}, T = 1e{mine.phase1_log10_T.median():.1f})"
         )
         told += f", gamma {span(mine.start_gamma)}, the proof asks for p >= 1e{mine.needed_log10_width.min():.0f}"
+        if "start_log10_alpha_lip" in mine:
+            lips = [span(10 ** mine[f"{when}_log10_alpha_lip"]) for when in ("start", "phase1")]
+            told += f"; alpha_NT times the Hessian's norm {lips[0]} at the start, {lips[1]} at T"
         starts = {name: found[key] for name, found in details["holds from p"].items()}
         words = {name: "at no p" if p is None else f"from p = {p:.0f}" for name, p in starts.items()}
         told += f"; conclusions hold {words['time']}, h_NT < h_max {words['h']}, |V| <= sqrt(6pL) {words['norm']}"

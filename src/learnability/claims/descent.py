@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy
 import pandas
 
+from learnability.claims.dense import geometric
+from learnability.claims.stats import Interval
+
 SETTING = ["learner", "L", "d", "N"]
 
 
@@ -47,6 +50,14 @@ def finished(rows: pandas.DataFrame, fallen: float) -> pandas.Series:
 def least_ratio(values: pandas.Series) -> float:
     """10^(the least slack): greater side / lesser side where an inequality is tightest."""
     return float(10 ** numpy.min(values))
+
+
+def over_seeds(values: pandas.Series) -> Interval:
+    """Geometric mean over seeds with its interval; one number alone has none, and no number is 0."""
+    if len(values) > 1:
+        return geometric(values)
+    alone = float(values.iloc[0]) if len(values) else 0.0
+    return Interval(alone, alone, alone, len(values))
 
 
 def by_depth(rows: pandas.DataFrame, column: str) -> dict[str, float]:

@@ -52,6 +52,7 @@ def by_two_phases(job: Job, part: Part, points, place: Path, curves, say, rows) 
     log_T = paper_d.log_T(p, **constants, constant=spec.c_alpha)
     latest = torch.as_tensor(log_T + log_alpha)  # V^(T+1) is the best of T steps, which is the last
     flow.advance(network, state, data, state.log_loss - 1e6, spec.rtol, spec.most_rounds, latest)
+    short = (latest - state.log_time).numpy()
     tau = paper_d.tau(p, **constants)
     moved = look(0, state)["moved"]
     ends = {
@@ -63,6 +64,9 @@ def by_two_phases(job: Job, part: Part, points, place: Path, curves, say, rows) 
         ("phase1", "reached"): reached,
         ("phase1", "log10_T"): log_T / LN10,
         ("phase1", "log10_end"): state.log_loss.numpy() / LN10,
+        ("phase1", "log10_short"): short / LN10,
+        ("start", "log10_alpha_lip"): (log_alpha + paths.hessian_norm(network, first, data).numpy()) / LN10,
+        ("phase1", "log10_alpha_lip"): (log_alpha + paths.hessian_norm(network, state.v, data).numpy()) / LN10,
         ("phase1", "ball"): moved / tau,
         ("phase1", "tau_share"): tau / paper_d.tau_limit(p, depth, spec.c_tau),
         ("phase1", "norm_share"): state.v.norm(dim=1).numpy() / math.sqrt(6 * p * depth),
