@@ -120,8 +120,8 @@ def test_each_seed_picks_in_each_part(together: Layout) -> None:
 
 def test_scores_carry_every_axis_swept_or_not(together: Layout) -> None:
     scores = scores_of(together)
-    assert list(scores.columns[:12]) == [
-        "experiment", "learner", "point", "m", "N", "d", "k", "alpha", "beta", "noise", "g_size", "replica",
+    assert list(scores.columns[:13]) == [
+        "experiment", "learner", "point", "m", "L", "N", "d", "k", "alpha", "beta", "noise", "g_size", "replica",
     ]  # fmt: skip
     assert scores.m.isna().tolist() == (scores.learner == "kernel").tolist()
     assert (scores.k.eq(3) & scores.alpha.eq(0.4) & scores.beta.eq(1) & scores.g_size.eq(3)).all()
