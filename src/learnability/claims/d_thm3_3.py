@@ -114,6 +114,7 @@ def _details(rows: pandas.DataFrame, found: pandas.DataFrame) -> dict[str, Any]:
             "gamma": span(here.start_gamma),
             "conclusions hold": int((mine[["time", "rate"]] >= 1).all(axis=1).sum()),
             "seeds": len(mine),
+            "Theorem 3.1's bound / loss in phase 2": span(mine.bound),
             "log10 p that the proof asks for": span(here.needed_log10_width),
             **{text: span(mine[name]) for name, text in CONDITIONS.items()},
         }
